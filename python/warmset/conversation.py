@@ -104,6 +104,7 @@ class Conversation:
         meta: Mapping[str, Any] | None = None,
         window: Window | CutResult | None = None,
         key: str | Sequence[str] | None = None,
+        after: int | None = None,
     ) -> list[int]:
         """Append messages to the conversation and store them unchanged; duplicates are allowed.
 
@@ -136,6 +137,9 @@ class Conversation:
             key: Your own name of the message, a text of 1 to 1,024 bytes; for several messages, one
                 for each. Contents are compared as they are stored, after redaction; the time, the
                 speaker and your fields are not compared.
+            after: The id of the message that the first one follows, on the current path or an
+                abandoned branch; the last message of the path if not given. If it is another one,
+                a branch begins there, and becomes the current path. Not together with `key`.
 
         Returns:
             The id of each message. When this returns, the messages are durable and can be found by
@@ -145,6 +149,7 @@ class Conversation:
             InvalidMessageError: A message cannot be stored; none was stored.
             InvalidInputError: An option has the wrong type, or the messages have another dialect
                 than the conversation.
+            NotFound: The conversation has no message with the id `after`; nothing was stored.
             RedactionError: The redaction hook failed; nothing was stored.
             Conflict: A message of the path has one of the keys, and other content; `current` is its
                 id, and `row` the position among the messages. Nothing was stored.
@@ -161,6 +166,7 @@ class Conversation:
             self._handle.redactor,
             window=window,
             key=key,
+            after=after,
         )
 
     def sync(

@@ -504,6 +504,15 @@ class Memory:
         """Return the interface that `compact_context` uses to read and write this memory."""
         return self._memories.keeper()
 
+    def __warmset_engine__(self) -> Engine:
+        """Return the open store, up to date, for what serves memories.
+
+        Raises:
+            Closed: The memory was closed.
+            StoreError: The store could not be read.
+        """
+        return self._handle.live()
+
     @property
     def items(self) -> kept.Items:
         """What competes for a window: items that are put, memories and messages."""

@@ -96,6 +96,7 @@ def conversations(memory: Memory) -> None:
     chat = memory.conversation("support")
     assert_type(chat.append({"role": "user", "content": "hello"}, speaker="Ada"), list[int])
     assert_type(chat.append([{"role": "user", "content": "hello"}], at=0.0), list[int])
+    assert_type(chat.append({"role": "user", "content": "hello"}, after=7), list[int])
     assert_type(chat.sync([{"role": "user", "content": "hello"}]), Synced)
     assert_type(chat.fetch(1), Turn)
     assert_type(chat.fetch([1, 2]), list[Turn])

@@ -55,9 +55,9 @@ def serve(
     """Stand between an agent and its provider: keep every turn, and send windows.
 
     An agent whose base URL is that of the proxy needs no other change. Chat Completions, Responses,
-    Messages and Gemini's generateContent get windows; all else passes through. Encrypting the
-    connection is the business of a server in front of it. Ctrl-C or SIGTERM ends it, when open
-    answers are finished.
+    Messages, and Gemini's generateContent and Interactions get windows; all else passes through.
+    Encrypting the connection is the business of a server in front of it. Ctrl-C or SIGTERM ends it,
+    when open answers are finished.
 
     Args:
         memory: The store's directory.

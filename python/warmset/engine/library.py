@@ -85,6 +85,8 @@ class Library(Catalog):
         history = ledger.history
         if at is not None and not history.head_at(at, head):
             return
+        if at is None and head == history.head and history.awaited_after is None:
+            return  # a message that names the end of the path as what it follows
         if head and head not in history and (head in history.opaque or self.is_gone(head)):
             head = history.heir(head)
         if head and head not in history:

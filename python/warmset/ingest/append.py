@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from warmset import messages
 from warmset._support.log import event, room
-from warmset.errors import Conflict, InvalidInputError, InvalidMessageError
+from warmset.errors import Conflict, InvalidInputError, InvalidMessageError, NotFound
 from warmset.ingest.full_list import match_list
 from warmset.ingest.given_list import GivenList
 from warmset.ingest.keys import Keyed, checked_keys
 from warmset.ingest.replies import Replies, sent_with
-from warmset.ingest.turn import Synced
+from warmset.ingest.turn import Synced, id_of
 from warmset.store.records import TurnMeta
 from warmset.text.timestamps import seconds
 
@@ -109,9 +109,13 @@ def append_messages(
     *,
     window: object = None,
     key: object = None,
+    after: int | None = None,
 ) -> list[int]:
     """Append messages to a conversation; see `Conversation.append`."""
     sent = sent_with(window)
+    if after is not None and key is not None:
+        raise InvalidInputError("append: expected `key` or `after`, not both")
+    follows = None if after is None else id_of(after)
     taken = _accept(given)
     keys = checked_keys(key, len(taken))
     batch = redactor.messages(taken)
@@ -124,13 +128,31 @@ def append_messages(
             with engine.lock:
                 ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased
                 found = _settle(ledger, batch)
-                replies = Replies(engine, ledger, ledger.history.head, sent)
-                ids = _append(engine, ledger, batch, beside.of(found), replies, given=taken)
+                parent = _parent(ledger, follows)
+                meta = beside.of(found)
+                first = replace(meta, parent=parent) if batch and parent is not None else None
+                head = ledger.history.head if parent is None else parent
+                replies = Replies(engine, ledger, head, sent)
+                ids = _append(engine, ledger, batch, meta, replies, given=taken, first=first)
     finally:
         engine.notices.tell()
     redactor.note(ledger.tenant, ledger.name, changed)
     engine.room()
     return ids
+
+
+def _parent(ledger: Ledger, after: int | None) -> int | None:
+    """Return the message that the first one of a batch follows; None for the end of the path.
+
+    Raises:
+        NotFound: The conversation has no message of that id.
+    """
+    history = ledger.history
+    if after is None or after in history:
+        # What is in the spool comes first: it has no id yet that could be named.
+        waits = after == history.head and history.awaited_after is not None
+        return None if waits else after
+    raise NotFound(f"conversation {ledger.name!r} has no message with id {after}")
 
 
 def _append_once(

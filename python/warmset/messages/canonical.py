@@ -2,8 +2,9 @@
 
 Clients write one message in several ways. A cache mark moves on with each call, a text becomes a
 block with that text, an SDK adds null fields, the model's thinking is left out of older turns, and
-with it the ids of the items that were made with it. Two messages with the same canonical form are
-the same message. A value that a tool reads or returns is compared as it is.
+with it the ids of the items that were made with it. Google's clients write bytes in another
+alphabet of base64 than its API. Two messages with the same canonical form are the same message. A
+value that a tool reads or returns is compared as it is.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ TOOLS_OWN: Final = frozenset(
     {"input", "input_schema", "arguments", "args", "parameters", "response"}
 )
 """Fields whose values are a tool's own."""
+
+_SIGNATURES: Final = frozenset({"thoughtSignature", "thought_signature", "signature"})
+_BYTES: Final = frozenset({"inlineData", "inline_data"})
+"""Fields of Gemini's whose `data` are bytes."""
+
+_STANDARD: Final = str.maketrans("-_", "+/")
+"""From the alphabet of base64 that is safe in URLs to the other one."""
 
 _LISTS: Final = frozenset({"content", "output", "parts"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
@@ -202,6 +210,8 @@ class _Reader:
                 self.marks.append(Mark(path, key, written, kind))
             elif key in TOOLS_OWN:
                 made[key] = value
+            elif isinstance(value, str) and _is_base64(key, fields, path):
+                made[key] = value.translate(_STANDARD).rstrip("=")
             elif key in _LISTS and isinstance(value, str):
                 made[key] = [{"type": "text", "text": value}]
             else:
@@ -217,6 +227,13 @@ class _Reader:
             silent = value is None or (kind in _TEXTS and key in _NOTES and value == [])
             if not silent:
                 yield key, value
+
+
+def _is_base64(key: str, fields: Message, path: tuple[str | int, ...]) -> bool:
+    """Return whether a field holds bytes that Google's clients write in their alphabet."""
+    if key == "data":  # of a part's, or of a block's of Interactions
+        return (bool(path) and path[-1] in _BYTES) or "mime_type" in fields
+    return key in _SIGNATURES
 
 
 def _hash(value: object) -> bytes:

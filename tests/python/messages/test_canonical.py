@@ -54,6 +54,45 @@ def test_what_is_the_same_message(given, stored, found):
     assert compared(given, stored) == found
 
 
+def part(**fields):
+    return {"role": "model", "parts": [fields]}
+
+
+def step(**fields):
+    return {"type": "user_input", "content": [{"type": "image", "mime_type": "image/png"} | fields]}
+
+
+@pytest.mark.parametrize(
+    ("given", "stored", "found"),
+    [
+        (part(text="a", thoughtSignature="-_8="), part(text="a", thoughtSignature="+/8="), SAME),
+        (part(text="a", thoughtSignature="-_8"), part(text="a", thoughtSignature="+/8="), SAME),
+        (part(text="a", thoughtSignature="-_9="), part(text="a", thoughtSignature="+/8="), None),
+        (part(text="a", thought_signature="-_"), part(text="a", thought_signature="+/"), SAME),
+        (part(inlineData={"data": "-_"}), part(inlineData={"data": "+/"}), SAME),
+        (part(inline_data={"data": "-_"}), part(inline_data={"data": "+/"}), SAME),
+        (part(fileData={"data": "-_"}), part(fileData={"data": "+/"}), None),
+        (part(text="a-b_"), part(text="a+b/"), None),
+        (part(functionCall={"args": {"signature": "-"}}), part(functionCall={"args": {}}), None),
+        (
+            part(functionCall={"name": "f", "args": {"signature": "-"}}),
+            part(functionCall={"name": "f", "args": {"signature": "+"}}),
+            None,
+        ),
+        (step(data="-_8="), step(data="+/8="), SAME),
+        (step(uri="a-b"), step(uri="a+b"), None),
+        (
+            {"type": "thought", "signature": "-_"},
+            {"type": "thought", "signature": "+/"},
+            SAME,
+        ),
+    ],
+)
+def test_both_alphabets_of_base64_say_the_same(given, stored, found):
+    assert compared(given, stored) == found
+    assert compared(stored, given) == found
+
+
 def said(**more):
     content = [{"type": "output_text", "text": "t", "annotations": []}]
     return {"type": "message", "role": "assistant", "content": content} | more

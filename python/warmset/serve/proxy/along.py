@@ -47,15 +47,20 @@ class Along:
     Args:
         surface: What was asked.
         headers: The headers of the answer by their names in lower case.
+        early: Whether the reply is also to be appended as soon as a stream has told the id of its
+            response: then the client may leave, and fetch it later.
     """
 
-    def __init__(self, surface: Surface, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, surface: Surface, headers: Mapping[str, str], *, early: bool = False
+    ) -> None:
         kind = headers.get("content-type", "")
         plain = headers.get("content-encoding", "identity") == "identity"
         self._streams = kind.startswith("text/event-stream")
         self._reader = assembler_for(surface.name, kind) if plain else None
         self._looks = LOOKS
         self._told = False
+        self._early = early
         self._held: bytes | None = None
 
     def take(self, chunk: bytes) -> Step:
@@ -68,6 +73,9 @@ class Along:
         reply = None
         if not self._told and self._ends(chunk):
             self._told = True
+            reply = self._reply()
+        elif self._early and self._begins():
+            self._early = False
             reply = self._reply()
         return Step(reply, (chunk,))
 
@@ -86,6 +94,10 @@ class Along:
             return False
         self._looks -= 1
         return self._reader.reply().is_complete
+
+    def _begins(self) -> bool:
+        """Return whether a stream has told the id of its response."""
+        return self._reader is not None and self._reader.reply().id is not None
 
     def _reply(self) -> Reply | None:
         return None if self._reader is None else self._reader.reply()

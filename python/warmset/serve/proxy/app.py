@@ -17,7 +17,7 @@ from warmset.serve.proxy.naming import HeaderError
 from warmset.serve.proxy.pages import pages
 from warmset.serve.proxy.paths import raw_of
 from warmset.serve.proxy.relay import Address, Reading, Relay
-from warmset.serve.proxy.surfaces import provider_of, surface_of
+from warmset.serve.proxy.surfaces import fetched_of, provider_of, surface_of
 from warmset.serve.proxy.upstream import Upstream, forwarded
 from warmset.serve.proxy.watch import Watcher
 
@@ -116,7 +116,9 @@ class _Proxy:
         query: str = request.scope["query_string"].decode("latin-1")
         body = await request.body()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        surface = surface_of(request.method, path)
+        surface, fetched = surface_of(request.method, path), None
+        if surface is None and (kept := fetched_of(request.method, path)) is not None:
+            surface, fetched = kept
         provider = provider_of(path, frozenset(headers)) if surface is None else surface.provider
         address = Address(
             method=request.method,
@@ -126,7 +128,9 @@ class _Proxy:
         seen = self._watcher.request(surface, provider, address, headers)
         if surface is None:
             return seen.around(Relay(self._upstream, address, Prepared(body=body)))
-        asked = Asked(surface=surface, headers=headers, query=query, body=body, seen=seen)
+        asked = Asked(
+            surface=surface, headers=headers, query=query, body=body, fetched=fetched, seen=seen
+        )
         try:
             prepared = await self._prepare(asked, seen)
         except HeaderError as error:

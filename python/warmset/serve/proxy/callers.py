@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from warmset.serve.proxy.listed import listed_of
+from warmset.errors import InvalidInputError, NotFound
+from warmset.serve.proxy.listed import SIZE, listed_of
 from warmset.serve.proxy.naming import conversation_of
 from warmset.serve.proxy.recognition import PREFIX, Recognition, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from warmset.conversation import Conversation
     from warmset.memory import Memory
-    from warmset.messages import Message
+    from warmset.messages import Dialect, Message
     from warmset.serve.proxy.listed import Listed
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.proxy.surfaces import Surface
@@ -25,6 +27,10 @@ class TenantOf(Protocol):
     def tenant(self, headers: Mapping[str, str], query: str, /) -> str:
         """Return the tenant."""
         ...
+
+
+_ATTACHED: Final = ("recognition",)
+"""The name by which a store tells recognition what was erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +94,18 @@ class Callers:
         named = conversation_of(headers, body, self._options)
         if named is not None:
             return Talk(memory.tenant, named)
+        engine = memory.__warmset_engine__()  # what others erased is told before anything is found
+        with engine.lock:
+            engine.attached[_ATTACHED] = self._recognition
         dialect = surface.dialect
         listed = listed_of(body[surface.messages], dialect)
 
         def stored(like: Listed) -> Iterator[Stored]:
             for name in memory.conversations():
-                one = memory.conversation(name)
-                if name.startswith(PREFIX) and one.dialect == dialect and len(one):
-                    found = listed_of(list(one.messages()), dialect)
-                    if found.key == like.key:
+                one = memory.conversation(name) if name.startswith(PREFIX) else None
+                if one is not None and one.dialect in (None, dialect):
+                    found = _read(one, like, dialect)
+                    if found is not None:
                         yield Stored(name, found)
 
         found = self._recognition.recognise(memory.tenant, listed, stored)
@@ -113,3 +122,33 @@ class Callers:
         if talk.listed is not None:
             said = listed_of(reply, surface.dialect).digests
             self._recognition.replied(talk.tenant, talk.name, talk.listed, said)
+
+
+def _read(one: Conversation, like: Listed, dialect: Dialect) -> Listed | None:
+    """Read a conversation, and none but its first messages if it begins otherwise than a list.
+
+    Returns:
+        What it is known by; None if it begins otherwise, or was erased meanwhile.
+    """
+    try:
+        first = _opening(one, like.opening, dialect)
+        if first != like.joined[: like.opening * SIZE]:
+            return None
+        found = listed_of(list(one.messages()), dialect)
+    except (InvalidInputError, NotFound):
+        return None
+    return found if found.key == like.key else None
+
+
+def _opening(one: Conversation, count: int, dialect: Dialect) -> bytes:
+    """Return the digests of the first messages of a conversation that say something."""
+    ids, read = one.ids, list[Any]()
+    while len(read) < len(ids):
+        read += one.fetch(ids[len(read) : len(read) + count])
+        try:
+            digests = listed_of(read, dialect).digests
+        except InvalidInputError:  # thinking alone so far
+            continue
+        if len(digests) >= count:
+            return b"".join(digests[:count])
+    return b""

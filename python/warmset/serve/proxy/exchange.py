@@ -8,22 +8,34 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset._support.log import event, kind, room
 from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
+from warmset.serve.proxy import response_ids
+from warmset.serve.proxy.as_given import as_given, in_pieces
 from warmset.serve.proxy.budgets import budget_of, told
 from warmset.serve.proxy.fields import Fields
-from warmset.serve.proxy.naming import HeaderError
+from warmset.serve.proxy.naming import HeaderError, conversation_of
 from warmset.serve.proxy.options import mode_of
+from warmset.serve.proxy.provided import (
+    WAITING,
+    Onward,
+    Provided,
+    is_continued,
+    is_kept,
+    list_of,
+)
+from warmset.serve.proxy.response_ids import Place
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from warmset.memory import Memory
+    from warmset.messages import Message
     from warmset.options import Mode
     from warmset.serve.proxy.callers import Callers, Talk
     from warmset.serve.proxy.options import ProxyOptions
@@ -39,14 +51,12 @@ _ARGUMENTS: Final[dict[str, str]] = {
     "responses": "responses",
     "messages": "anthropic",
     "gemini": "gemini",
+    "interactions": "interactions",
 }
 """Which method of a window has the arguments of a call."""
 
 _ENDLESS: Final = 1 << 40
 """A budget that no list exceeds."""
-
-_ELSEWHERE: Final = ("previous_response_id", "conversation", "prompt")
-"""Fields of Responses that name what the provider has; the list is then only the end of it."""
 
 
 class Lender(Protocol):
@@ -59,7 +69,7 @@ class Lender(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request with a list of messages.
+    """A request with a list of messages, or for a response that the provider keeps.
 
     Args:
         surface: What it is.
@@ -67,6 +77,7 @@ class Asked:
         query: What stands behind the path.
         body: It.
         seen: Is told which model it asks; None if nobody wants to know.
+        fetched: The id of the response that it fetches; None if it makes one.
     """
 
     surface: Surface
@@ -74,14 +85,20 @@ class Asked:
     query: str
     body: bytes
     seen: Seen | None = None
+    fetched: str | None = None
 
 
 @dataclass(slots=True)
 class Done:
-    """What was done with an answer."""
+    """What was done with an answer.
+
+    Attributes:
+        place: Where the response stands whose reply is still to come.
+    """
 
     appended: bool = False
     settled: bool = False
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +112,11 @@ class Prepared:
         talk: The conversation that its reply belongs to; None if it is not known.
         bypass: Why the request goes as it came, if something failed.
         notes: What was changed besides the list.
+        onward: Where what it brings is stored, if it goes as it came and is understood.
+        unknown: Whether it goes on from what is not known here, so that nothing is stored of it.
+        kept: Whether the provider keeps the response.
+        waits: Whether the response may be made in the background.
+        pieces: Whether the client sends the pieces of a stream back as they came.
         done: What was done with the answer.
     """
 
@@ -104,6 +126,11 @@ class Prepared:
     talk: Talk | None = None
     bypass: str | None = None
     notes: tuple[str, ...] = ()
+    onward: Onward | None = None
+    unknown: bool = False
+    kept: bool = False
+    waits: bool = False
+    pieces: bool = False
     done: Done = field(default_factory=Done)
 
     def header(self) -> str:
@@ -111,7 +138,9 @@ class Prepared:
         if self.bypass is not None:
             return f"bypass; reason={self.bypass}"
         if self.window is None:
-            return "passed"
+            said = "no" if self.unknown else "yes"
+            known = self.unknown or self.onward is not None
+            return f"passed; recorded={said}" if known else "passed"
         report = self.window.report
         said = f"mode={report.mode}; tokens={self.window.tokens}; saved={report.saved:.2f}"
         return "; ".join((said, *self.notes))
@@ -130,6 +159,7 @@ class Exchanges:
         self._memories = memories
         self._who = who
         self._options = options
+        self._provided = Provided()
 
     def prepare(self, asked: Asked, *, most: int | None = None) -> Prepared:
         """Return what is sent for a request: as it came, if anything fails.
@@ -195,59 +225,144 @@ class Exchanges:
             }
             with suppress(WarmsetError):
                 prepared.window.settle(response)
-        if not reply.is_complete or not reply.messages or prepared.done.appended:
+        if prepared.done.appended or not (reply.is_complete or _is_due(prepared, reply)):
             return False
-        prepared.done.appended = True
-        window, talk = prepared.window, prepared.talk
+        prepared.done.appended = reply.is_complete
         if prepared.bypass is not None:  # the whole list is what the reply was made behind
-            window, talk = self._whole(asked)
+            prepared = replace(self._prepared(asked, None, whole=True), done=prepared.done)
+        if prepared.onward is not None:
+            return self._went_on(asked, prepared, reply)
+        return self._replied(asked, prepared, reply)
+
+    def _replied(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
+        """Append the reply to a window, and keep the id of the response."""
+        window, talk = prepared.window, prepared.talk
         if window is None or talk is None:
             return False
+        messages = (prepared.pieces and reply.apart) or reply.messages
+        until = None if window.sent is None else window.sent.until or None
         with self._memories.of(talk.tenant) as memory:
-            memory.conversation(talk.name).append(list(reply.messages), window=window)
-        self._who.replied(talk, reply.messages, asked.surface)
+            last = until
+            if reply.is_complete and messages:
+                # Behind what it answers, which may be erased, or no longer be the last message.
+                stored = memory.conversation(talk.name).append(
+                    list(messages), window=window, after=until
+                )
+                last = stored[-1]
+            if prepared.kept and reply.id is not None and last is not None:
+                place = Place(talk.name, last, waits=not reply.is_complete)
+                response_ids.note(memory, reply.id, place)
+                prepared.done.place = place
+        if not reply.is_complete or not messages:
+            return False
+        self._who.replied(talk, messages, asked.surface)
         return True
 
-    def _whole(self, asked: Asked) -> tuple[Window | None, Talk | None]:
-        """Return the list of a request that went as it came, as a window."""
-        body = Fields(asked.body).values
-        made, talk = self._window(asked, body, budget=_ENDLESS, mode="full")
-        given = body[asked.surface.messages]
-        return (made, talk) if made.messages == given else (None, None)
+    def _went_on(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
+        """Append what a request brought that went as it came, and its reply."""
+        onward, done, talk = prepared.onward, prepared.done, prepared.talk
+        if onward is None:
+            return False
+        if done.place is not None:  # what it brought is stored already
+            onward = replace(onward, after=done.place.last, given=())
+        with self._memories.of(onward.tenant) as memory:
+            place = self._provided.append(memory, onward, reply, kept=prepared.kept)
+        if place is None:
+            return False
+        done.place = place
+        if talk is not None and not place.waits:
+            self._who.replied(talk, reply.messages, asked.surface)
+        return not place.waits
 
-    def _prepared(self, asked: Asked, most: int | None) -> Prepared:
+    def _prepared(self, asked: Asked, most: int | None, *, whole: bool = False) -> Prepared:
+        """Return what is sent; with `whole`, what goes as it came, for what was answered to it."""
         surface, options = asked.surface, self._options
         try:
             own = told(asked.headers.get("x-warmset-budget"))
             mode = mode_of(asked.headers.get("x-warmset-mode", options.mode))
         except InvalidInputError as error:
             raise HeaderError(str(error)) from None
+        if asked.fetched is not None:
+            return self._fetched(asked, asked.fetched)
         fields = Fields(asked.body)
         body = fields.values
         if asked.seen is not None:
             asked.seen.asks(body.get("model"))
-        given = body.get(surface.messages)
-        if not isinstance(given, list) or not given:
-            return Prepared(body=asked.body)  # a text alone, or what the provider will refuse
-        if surface.name == "responses" and any(body.get(name) for name in _ELSEWHERE):
+        given = list_of(surface, body.get(surface.messages))
+        if is_continued(surface, body) or (surface.name == "responses" and body.get("prompt")):
+            return self._continued(asked, body, given)
+        if given is None or body.get("compaction"):
+            # What the provider will refuse, or a summary that stands for these very messages.
             return Prepared(body=asked.body)
         budget = budget_of(body, own=own, most=options.budget)
         if surface.beside and body.get(surface.beside):
             budget -= count_tokens(json.dumps(body[surface.beside], ensure_ascii=False))
         budget = max(1, budget if most is None else min(budget, most))
-        window, talk = self._window(asked, body, budget=budget, mode=mode)
-        return _sent(asked, fields, window, talk)
+        if whole or (most is None and body.get("context_management")):
+            # Two do not shorten one list, unless the provider found it too long.
+            budget, mode = _ENDLESS, "full"
+        window, talk = self._window(asked, body, given, budget=budget, mode=mode)
+        if whole and as_given(surface, window.messages, given) != given:
+            return Prepared(body=asked.body)
+        prepared = _sent(asked, fields, given, window, talk)
+        return replace(
+            prepared,
+            kept=is_kept(surface, body),
+            waits=body.get("background") is True,
+            pieces=in_pieces(surface, asked.headers, given),
+        )
+
+    def _fetched(self, asked: Asked, id_: str) -> Prepared:
+        """Return a request for a response whose reply may be waited for."""
+        with self._memories.of(self._who.tenant(asked.headers, asked.query)) as memory:
+            onward = self._provided.fetched(memory, id_)
+        return Prepared(body=asked.body, onward=onward, kept=True)
+
+    def _continued(
+        self, asked: Asked, body: Mapping[str, Any], given: Sequence[Message] | None
+    ) -> Prepared:
+        """Return a request that goes as it came, for its list is not all that the model reads."""
+        surface, talk = asked.surface, None
+        with self._memories.of(self._who.tenant(asked.headers, asked.query)) as memory:
+            if given is None:
+                onward = None
+            elif is_continued(surface, body):
+                named = conversation_of(asked.headers, body, self._options)
+                onward = self._provided.onward(memory, surface, body, given, named)
+            else:
+                talk = self._who.conversation(memory, asked.headers, body, surface)
+                conversation = memory.conversation(talk.name)
+                conversation.sync(given)
+                last = conversation.ids[-1]
+                onward = Onward(tenant=memory.tenant, conversation=talk.name, after=last)
+        if onward is None:
+            event(LOG, logging.INFO, "not_recorded", surface=surface.name)
+        return Prepared(
+            body=asked.body,
+            talk=talk,
+            onward=onward,
+            unknown=onward is None,
+            kept=is_kept(surface, body),
+            waits=body.get("background") is True,
+        )
 
     def _window(
-        self, asked: Asked, body: Mapping[str, Any], *, budget: int, mode: Mode
+        self,
+        asked: Asked,
+        body: Mapping[str, Any],
+        given: Sequence[Message],
+        *,
+        budget: int,
+        mode: Mode,
     ) -> tuple[Window, Talk]:
         """Store a list, and make the window for it."""
         surface = asked.surface
         tenant = self._who.tenant(asked.headers, asked.query)
         with self._memories.of(tenant) as memory:
-            talk = self._who.conversation(memory, asked.headers, body, surface)
+            listed = {**body, surface.messages: given}
+            talk = self._who.conversation(memory, asked.headers, listed, surface)
             window = memory.process(
-                body[surface.messages],
+                given,
                 conversation=talk.name,
                 budget=budget,
                 mode=mode,
@@ -260,15 +375,27 @@ class Exchanges:
         return window, talk
 
 
-def _sent(asked: Asked, fields: Fields, window: Window, talk: Talk) -> Prepared:
+def _is_due(prepared: Prepared, reply: Reply) -> bool:
+    """Return whether an answer says that its reply is to come, for the first time."""
+    return (
+        prepared.waits
+        and prepared.done.place is None
+        and reply.id is not None
+        and reply.stop in WAITING
+    )
+
+
+def _sent(
+    asked: Asked, fields: Fields, given: Sequence[Message], window: Window, talk: Talk
+) -> Prepared:
     """Return a request with a window in the place of its list."""
     surface, body = asked.surface, fields.values
     changed: dict[str, Any] = {}
     notes: list[str] = []
     call: Callable[[], Mapping[str, Any]] = getattr(window, _ARGUMENTS[surface.name])
     arguments = call()
-    messages = list(arguments[surface.messages])
-    if messages != body[surface.messages]:
+    messages = as_given(surface, arguments[surface.messages], given)
+    if messages != given:
         changed[surface.messages] = messages
     if surface.system and window.system != body.get(surface.system):
         changed[surface.system] = window.system

@@ -18,7 +18,8 @@ new conversation with that.
 
 What is known lies in memory, within bounds, and is read from the store again when a list with
 replies is not found, or has several of the model's turns that are not known here: after a start, or
-because another process on the same store has had the conversation meanwhile.
+because another process on the same store has had the conversation meanwhile. Once anything of the
+store is erased, by whichever process, all of it is forgotten.
 """
 
 from __future__ import annotations
@@ -118,9 +119,6 @@ class _Tenant:
     def note(self, name: str, listed: Listed) -> None:
         """Take up a list as the newest state of a conversation."""
         talk = self.talks.get(name)
-        if talk is not None and talk.key != listed.key:
-            self.drop(name)
-            talk = None
         if talk is None:
             self.openings.setdefault(listed.key, {})[name] = None
             talk = self.talks[name] = _Talk(listed.key, b"", replied=False)
@@ -203,13 +201,6 @@ class Recognition:
             place.shrink(*self._bounds)
         return Recognised(name, found is None, common)
 
-    def note(self, tenant: str, name: str, listed: Listed) -> None:
-        """Remember a list as the newest state of a conversation that has a name."""
-        with self._lock:
-            place = self._place(tenant)
-            place.note(name, listed)
-            place.shrink(*self._bounds)
-
     def replied(self, tenant: str, name: str, listed: Listed, reply: Sequence[bytes] = ()) -> None:
         """Remember that the model has replied to a list.
 
@@ -233,13 +224,17 @@ class Recognition:
                 place.note(name, after)
                 place.shrink(*self._bounds)
 
-    def forget(self, tenant: str, name: str | None = None) -> None:
-        """Forget a conversation that was erased, or all of a tenant."""
+    def forget(self) -> None:
+        """Forget everything, because something was erased: whose digests go is not told.
+
+        What is still there is read from the store again.
+        """
         with self._lock:
-            if name is None:
-                self._tenants.pop(tenant, None)
-            elif tenant in self._tenants:
-                self._tenants[tenant].drop(name)
+            self._tenants = OrderedDict()
+
+    def close(self, _timeout: float, /) -> None:
+        """Forget everything, because the store is closed."""
+        self.forget()
 
     def _lacks(self, tenant: str, listed: Listed) -> bool:
         """Return whether the store may know better which conversation a list with replies is of."""

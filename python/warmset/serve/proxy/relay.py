@@ -148,7 +148,7 @@ class Relay(Response):
                 async for chunk in chunks:
                     await send.more(chunk)
             else:
-                along = Along(reading.surface, answer.headers)
+                along = Along(reading.surface, answer.headers, early=prepared.waits)
                 await _copied(send, chunks, along, partial(reading.answered, prepared))
             await send.end()
             return True

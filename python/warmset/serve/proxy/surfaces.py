@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warmset.messages import Dialect
 
-SurfaceName: TypeAlias = Literal["chat", "responses", "messages", "gemini"]
+SurfaceName: TypeAlias = Literal["chat", "responses", "messages", "gemini", "interactions"]
 
 Provider: TypeAlias = Literal["openai", "anthropic", "gemini"]
 """Whose API a request is for."""
@@ -30,6 +33,7 @@ class Surface:
             the list.
         beside: A field with instructions that are counted, and never changed.
         streams: The path says that the answer is a stream; None where the body does.
+        previous: A field that names the last response, where the provider may keep the list.
     """
 
     name: SurfaceName
@@ -39,6 +43,7 @@ class Surface:
     system: str | None = None
     beside: str | None = None
     streams: bool | None = None
+    previous: str | None = None
 
 
 CHAT: Final = Surface(name="chat", provider="openai", dialect="openai", messages="messages")
@@ -48,6 +53,7 @@ RESPONSES: Final = Surface(
     dialect="responses",
     messages="input",
     beside="instructions",
+    previous="previous_response_id",
 )
 MESSAGES: Final = Surface(
     name="messages",
@@ -55,6 +61,14 @@ MESSAGES: Final = Surface(
     dialect="anthropic",
     messages="messages",
     system="system",
+)
+INTERACTIONS: Final = Surface(
+    name="interactions",
+    provider="gemini",
+    dialect="interactions",
+    messages="input",
+    beside="system_instruction",
+    previous="previous_interaction_id",
 )
 _GEMINI: Final = {
     verb: Surface(
@@ -74,6 +88,8 @@ _PATHS: Final = {
     "/responses": RESPONSES,
     "/v1/messages": MESSAGES,
 }
+_INTERACTIONS_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/interactions")
+_KEPT: Final = re.compile(r"(.*/(?:responses|interactions))/([^/]+)")
 _GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/(?:models|tunedModels)/[^/:]+:([A-Za-z]+)")
 
 
@@ -88,6 +104,8 @@ def surface_of(method: str, path: str) -> Surface | None:
         return None
     if (found := _PATHS.get(path)) is not None:
         return found
+    if _INTERACTIONS_PATH.fullmatch(path):
+        return INTERACTIONS
     verb = _GEMINI_PATH.fullmatch(path)
     return None if verb is None else _GEMINI.get(verb[1])
 
@@ -101,6 +119,23 @@ def surface_behind(method: str, path: str) -> Surface | None:
     """
     found = (one for end, one in _PATHS.items() if path.endswith(end))
     return next(found, None) if method == "POST" else None
+
+
+def fetched_of(
+    method: str, path: str, made_by: Callable[[str, str], Surface | None] = surface_of
+) -> tuple[Surface, str] | None:
+    """Return what a request fetches that the provider keeps, and its id; None if it fetches none.
+
+    Args:
+        method: Its method.
+        path: Its path, without the query.
+        made_by: Returns what a request is that makes such things.
+    """
+    found = _KEPT.fullmatch(path) if method == "GET" else None
+    surface = None if found is None else made_by("POST", found[1])
+    if found is None or surface is None or surface.previous is None:
+        return None
+    return surface, unquote(found[2])
 
 
 def provider_of(path: str, headers: frozenset[str]) -> Provider:

@@ -19,7 +19,7 @@ from warmset.serve.proxy.along import Along
 from warmset.serve.proxy.exchange import Asked, Prepared
 from warmset.serve.proxy.naming import HEADER, HeaderError
 from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, too_long
-from warmset.serve.proxy.surfaces import surface_behind
+from warmset.serve.proxy.surfaces import fetched_of, surface_behind
 from warmset.serve.proxy.upstream import OWN, forwarded, with_beta
 
 if TYPE_CHECKING:
@@ -47,10 +47,13 @@ class InProcess:
         self._conversation = conversation
 
     def asked(self, request: httpx2.Request) -> Asked | None:
-        """Return a request with a list; None for one that passes as it is."""
-        surface = surface_behind(request.method, request.url.path)
+        """Return a request that has to do with a list; None for one that passes as it is."""
+        surface, fetched = surface_behind(request.method, request.url.path), None
         if surface is None:
-            return None
+            kept = fetched_of(request.method, request.url.path, surface_behind)
+            if kept is None:
+                return None
+            surface, fetched = kept
         try:
             body = request.content
         except httpx2.RequestNotRead:  # it is sent piece by piece
@@ -59,7 +62,7 @@ class InProcess:
         if self._conversation is not None:
             headers.setdefault(HEADER, self._conversation)
         query = request.url.query.decode("latin-1")
-        return Asked(surface=surface, headers=headers, query=query, body=body)
+        return Asked(surface=surface, headers=headers, query=query, body=body, fetched=fetched)
 
     @staticmethod
     def sent(request: httpx2.Request, prepared: Prepared) -> httpx2.Request:
@@ -68,7 +71,7 @@ class InProcess:
             request.method,
             request.url,
             headers=with_beta(forwarded(request.headers.raw), prepared.beta),
-            content=prepared.body,
+            content=prepared.body or None,
             extensions=request.extensions,
         )
 
@@ -130,7 +133,7 @@ class Transport(httpx2.BaseTransport):
                 pieces = answer.iter_raw()
         chunks: Iterable[bytes] = chain(first, pieces)
         if answer.is_success:
-            along = Along(asked.surface, answer.headers)
+            along = Along(asked.surface, answer.headers, early=prepared.waits)
             chunks = _copied(chunks, along, partial(self._answered, asked, prepared))
         return self._process.answered(answer, prepared, _Stream(chunks, answer.close))
 
@@ -189,7 +192,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
                 pieces = answer.aiter_raw()
         chunks = _achain(first, pieces)
         if answer.is_success:
-            along = Along(asked.surface, answer.headers)
+            along = Along(asked.surface, answer.headers, early=prepared.waits)
             chunks = _acopied(chunks, along, partial(self._answered, asked, prepared))
         return self._process.answered(answer, prepared, _AsyncStream(chunks, answer.aclose))
 

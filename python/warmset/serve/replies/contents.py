@@ -30,12 +30,13 @@ class ContentsDraft:
         self._apart: list[dict[str, Any]] = []
         self._stop: str | None = None
         self._choices = 1
-        self._has_failed = False
+        self._has_failed = self._is_whole = False
 
     def whole(self, answer: Mapping[str, Any]) -> None:
-        """Read a response."""
+        """Read a response; its parts stay as they came."""
         self.event(answer)
-        self._apart = []
+        self._parts = [part for content in self._apart for part in content["parts"]]
+        self._apart, self._is_whole = [], True
 
     def event(self, event: Mapping[str, Any]) -> None:
         """Read a chunk, which is a response of its own with further parts."""
@@ -59,7 +60,9 @@ class ContentsDraft:
 
     def reply(self) -> Reply:
         """Return what is there so far."""
-        parts = [part for part in settled(self._parts) if part != {"text": ""}]
+        parts = settled(self._parts)
+        if not self._is_whole:
+            parts = [part for part in parts if part != {"text": ""}]
         content = {**self._content, "role": self._content.get("role") or "model", "parts": parts}
         found = self._about.reply(
             [content] if parts else [],

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from warmset.errors import InvalidInputError
 from warmset.serve.proxy.listed import Listed, listed_of
-from warmset.serve.proxy.recognition import Recognition, Stored
+from warmset.serve.proxy.recognition import Recognition, Stored, _Tenant
 
 T = "key-1"
 
@@ -133,20 +133,20 @@ def test_tenants_have_nothing_in_common(one):
     other = one.recognise("key-2", listed("u1 r1"))
     assert other.new
     assert other.name != first
-    one.forget("key-2")
     assert one.recognise(T, listed("u1 r1")).name == first
-    one.forget(T, first)
-    one.forget(T, first)
-    one.forget("key-3", first)
-    assert one.recognise(T, listed("u1 r1")).new
 
 
-def test_a_conversation_with_a_name_is_found_without_it(one):
-    one.note(T, "mine", listed("u1 r1"))
-    assert one.recognise(T, listed("u1 r1 u2")).name == "mine"
-    one.note(T, "mine", listed("u9 r1"))  # another opening: the old one is not its own any more
+def test_all_is_forgotten_and_found_in_the_store_again(one):
+    name = one.recognise(T, listed("u1 r1")).name
+    one.recognise("key-2", listed("u1 r1"))
+    one.forget()
+    assert not one._tenants
+    one.replied(T, name, listed("u1 r1 u2"), [digest("r2")])
+    assert not one._tenants[T].talks
+    found = one.recognise(T, listed("u1 r1 u2"), lambda _: [Stored(name, listed("u1 r1"))])
+    assert (found.name, found.new) == (name, False)
+    one.close(1.0)
     assert one.recognise(T, listed("u1 r1 u2")).new
-    assert one.recognise(T, listed("u9 r1 u2")).name == "mine"
 
 
 def test_a_late_reply_does_not_undo_what_came_after(one):
@@ -156,16 +156,6 @@ def test_a_late_reply_does_not_undo_what_came_after(one):
     assert one.recognise(T, listed("u1 r1 u2 r2")).common == 3
     one.replied(T, "auto-unknown", listed("u1"), [digest("r")])
     assert one.recognise(T, listed("u1")).new
-
-
-def test_a_whole_tenant_is_forgotten_but_no_other(one):
-    for tenant in ("a", "b"):
-        one.note(tenant, "mine", listed("u1 r1"))
-        one.note(tenant, "other", listed("u2 r1"))
-    one.forget("a")
-    assert one.recognise("a", listed("u1 r1 u2")).new
-    assert one.recognise("a", listed("u2 r1 u2")).new
-    assert one.recognise("b", listed("u1 r1 u2")).name == "mine"
 
 
 # --- the oracle ---------------------------------------------------------------------------------
@@ -289,10 +279,10 @@ def test_counts_are_those_of_what_is_there(steps):
         if act == 1:
             one.replied(T, found.name, listed(text), [digest("r")])
         if act == 2:
-            one.forget(T, found.name)
+            one.forget()
         if act == 3:
-            one.note(T, f"n{len(text)}", listed(text))
-        place = one._tenants[T]
+            one.recognise(T, listed(f"{text} rz"), lambda _: [Stored("n", listed("u1 r9"))])
+        place = one._tenants.get(T) or _Tenant()
         assert place.size == sum(len(talk.joined) // 16 for talk in place.talks.values())
         assert (
             len(place.talks) == 1 or (len(place.talks) <= 4 and place.size <= 12) or not place.talks

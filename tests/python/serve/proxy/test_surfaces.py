@@ -6,7 +6,15 @@ import pytest
 
 from warmset.errors import InvalidInputError
 from warmset.serve.proxy.budgets import OTHER_COUNTS, REPLY, UNKNOWN, budget_of, told
-from warmset.serve.proxy.surfaces import CHAT, MESSAGES, RESPONSES, provider_of, surface_of
+from warmset.serve.proxy.surfaces import (
+    CHAT,
+    INTERACTIONS,
+    MESSAGES,
+    RESPONSES,
+    fetched_of,
+    provider_of,
+    surface_of,
+)
 
 SAFETY = 2_048
 
@@ -18,6 +26,11 @@ SAFETY = 2_048
         ("/chat/completions", CHAT),
         ("/v1/responses", RESPONSES),
         ("/v1/messages", MESSAGES),
+        ("/v1beta/interactions", INTERACTIONS),
+        ("/v1/interactions", INTERACTIONS),
+        ("/v1beta/interactions/7", None),
+        ("/v1beta/interactions/7/cancel", None),
+        ("/v1/responses/resp_7/cancel", None),
         ("/v1/messages/count_tokens", None),
         ("/v1/messages/", None),
         ("/v1/responses/compact", None),
@@ -30,6 +43,25 @@ SAFETY = 2_048
 def test_lists_stand_in_few_requests(path, surface):
     assert surface_of("POST", path) is surface
     assert surface_of("GET", path) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "found"),
+    [
+        ("GET", "/v1/responses/resp_7", (RESPONSES, "resp_7")),
+        ("GET", "/responses/resp_7", (RESPONSES, "resp_7")),
+        ("GET", "/v1beta/interactions/int_7", (INTERACTIONS, "int_7")),
+        ("GET", "/v1beta/interactions/a%20b", (INTERACTIONS, "a b")),
+        ("POST", "/v1/responses/resp_7", None),
+        ("DELETE", "/v1/responses/resp_7", None),
+        ("GET", "/v1/responses", None),
+        ("GET", "/v1/responses/resp_7/input_items", None),
+        ("GET", "/x/v1/responses/resp_7", None),
+        ("GET", "/v1/chat/completions/7", None),
+    ],
+)
+def test_what_the_provider_keeps_is_fetched_by_its_id(method, path, found):
+    assert fetched_of(method, path) == found
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta", "v1alpha"])

@@ -130,8 +130,18 @@ def test_what_googles_chat_sends_of_a_body_is_recognised(server):
 
 
 def test_googles_client_writes_signatures_in_the_other_alphabet_of_base64(server):
-    """A reply is as the provider said it; whoever compares it must know both alphabets."""
+    """A reply is as the provider said it, and is recognised in either alphabet."""
     answer, (sent,) = of_body(server, "c2+/bg==")
     ((ours,), (theirs,)) = (one["parts"] for one in (replied(answer)[0], sent))
     assert ours["thoughtSignature"] == "c2+/bg=="
     assert theirs == {**ours, "thoughtSignature": "c2-_bg=="}
+    assert is_recognised(answer, [{"role": "model", "parts": [theirs]}])
+
+
+def test_the_parts_of_a_body_stay_as_they_came(server):
+    parts = [{"text": ""}, {"text": "a"}, {"text": "b"}, {"text": "c", "thought": True}]
+    one = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    answer = Answer("gemini", JSON, json.dumps(one).encode())
+    assert replied(answer) == [{"role": "model", "parts": parts}]
+    sent = sent_by_googles_chat(server, answer, "send_message", "generateContent")
+    assert is_recognised(answer, sent)
