@@ -91,6 +91,7 @@ def serve(
                 for whose, url in given.items()
             }
         ),
+        private=private or (),
         mode=mode,
         budget=budget,
         patience=patience,

@@ -89,9 +89,8 @@ def check_upstream(
     multicast, reserved or unspecified, also where such an address is written as IPv6. The loopback
     is allowed where it is written out: `localhost`, `127.0.0.1`, `[::1]`.
 
-    What this cannot protect from: a name that has other addresses later, by mistake or on purpose,
-    and other answers for other askers. Whoever connects asks `is_public` again about the address
-    that the connection goes to.
+    A name may have other addresses later, by mistake or on purpose, and for other askers; so each
+    connection checks them again (`connecting.py`).
 
     Args:
         url: The URL.
@@ -109,7 +108,7 @@ def check_upstream(
     parts = _parts(url)
     place = _place(parts.netloc, PORTS[parts.scheme])
     own = is_loopback(place.host)
-    listed = place in {_listed(one) for one in private}
+    listed = place in places_of(private)
     if parts.scheme == "http" and not own and not listed:
         raise InvalidInputError(
             "upstream: http is for the loopback and for private hosts that are listed; use https"
@@ -118,6 +117,18 @@ def check_upstream(
         _check_public(place, resolve)
     port = "" if place.port == PORTS[parts.scheme] else f":{place.port}"
     return f"{parts.scheme}://{place.shown}{port}{parts.path.rstrip('/')}"
+
+
+def places_of(private: Iterable[str]) -> frozenset[Place]:
+    """Return the hosts that may have any address.
+
+    Args:
+        private: Hosts with their ports, as `check_upstream` has them.
+
+    Raises:
+        InvalidInputError: One is none.
+    """
+    return frozenset(_listed(one) for one in private)
 
 
 def is_public(address: str) -> bool:

@@ -6,10 +6,12 @@ stream that is the event that ends the reply, of a body its last piece.
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.log import event, kind, room
 from warmset.serve.replies import assembler_for
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.replies import Reply
+
+LOG: Final = room("serve")
 
 LOOKS: Final = 16
 """How often a stream is looked at to see whether the reply has ended, where its bytes say so."""
@@ -54,10 +58,11 @@ class Along:
     def __init__(
         self, surface: Surface, headers: Mapping[str, str], *, early: bool = False
     ) -> None:
-        kind = headers.get("content-type", "")
+        kind_of = headers.get("content-type", "")
         plain = headers.get("content-encoding", "identity") == "identity"
-        self._streams = kind.startswith("text/event-stream")
-        self._reader = assembler_for(surface.name, kind) if plain else None
+        self._streams = kind_of.startswith("text/event-stream")
+        self._reader = assembler_for(surface.name, kind_of) if plain else None
+        self._surface = surface.name
         self._looks = LOOKS
         self._told = False
         self._early = early
@@ -65,8 +70,7 @@ class Along:
 
     def take(self, chunk: bytes) -> Step:
         """Take a piece. Pieces of a stream are passed on at once, those of a body with the next."""
-        if self._reader is not None:
-            self._reader.feed(chunk)
+        self._read(chunk)
         if not self._streams:
             held, self._held = self._held, chunk
             return Step(None, () if held is None else (held,))
@@ -93,11 +97,30 @@ class Along:
         if self._reader is None or not self._looks or not _END.search(chunk):
             return False
         self._looks -= 1
-        return self._reader.reply().is_complete
+        reply = self._reply()
+        return reply is not None and reply.is_complete
+
+    def _read(self, chunk: bytes) -> None:
+        """Read a piece, until that fails: the client has its answer in any case."""
+        if self._reader is None:
+            return
+        try:
+            self._reader.feed(chunk)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._left(error)
 
     def _begins(self) -> bool:
         """Return whether a stream has told the id of its response."""
-        return self._reader is not None and self._reader.reply().id is not None
+        reply = self._reply()
+        return reply is not None and reply.id is not None
 
     def _reply(self) -> Reply | None:
-        return None if self._reader is None else self._reader.reply()
+        try:
+            return None if self._reader is None else self._reader.reply()
+        except Exception as error:  # noqa: BLE001 - as above
+            self._left(error)
+            return None
+
+    def _left(self, error: Exception) -> None:
+        event(LOG, logging.WARNING, "reply_left", surface=self._surface, error=kind(error))
+        self._reader = None

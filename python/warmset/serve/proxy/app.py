@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from warmset.serve.proxy.connecting import Connecting
 from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
 from warmset.serve.proxy.naming import HeaderError
 from warmset.serve.proxy.pages import pages
@@ -91,7 +92,10 @@ class _Proxy:
         self._exchanges = Exchanges(memories, who, options)
         self._limiter = anyio.CapacityLimiter(THREADS)
         self._upstream = Upstream(
-            options.upstreams, timeout=options.timeout, connections=options.connections
+            options.upstreams,
+            timeout=options.timeout,
+            connections=options.connections,
+            connecting=Connecting(options.private),
         )
 
     async def aclose(self) -> None:

@@ -53,4 +53,4 @@ def as_given(
     if surface.provider != "gemini" or made == given:
         return made
     forms = {form_of(one): one for one in given}
-    return [one if one in given else forms.get(form_of(one), one) for one in made]
+    return [one if one in given else forms.get(form_of(one)) or one for one in made]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from warmset._support.forks import Lock
+from warmset._support.locks import guarded
 from warmset.errors import InvalidInputError
 from warmset.messages.canonical import form_of
 from warmset.messages.dialects import facts
@@ -16,8 +19,16 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect
 
+    _Told: TypeAlias = tuple[bytes | None, str | None]
+
 SIZE: Final = 16
 """Bytes of a digest."""
+
+MOST: Final = 200_000
+"""How many messages are remembered by their digests; each takes some 200 bytes."""
+
+_PLAIN: Final = 2
+"""The version of marshal in which equal values are equal bytes: it has no references."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +49,11 @@ class Listed:
     replies: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        if any(len(one) != SIZE for one in self.digests):
+        if set(map(len, self.digests)) - {SIZE}:
             raise InvalidInputError(f"digests: expected {SIZE} bytes each")
         if not 0 < self.opening <= len(self.digests):
             raise InvalidInputError("opening: expected 1 to as many messages as there are")
-        if any(not 0 <= at < len(self.digests) for at in self.replies):
+        if self.replies and not 0 <= min(self.replies) <= max(self.replies) < len(self.digests):
             raise InvalidInputError("replies: expected positions in the list")
 
     @cached_property
@@ -73,19 +84,78 @@ def listed_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Listed
     digests: list[bytes] = []
     replies: list[int] = []
     opening, speaking = 0, False
-    for at, message in enumerate(messages):
-        try:
-            form, role = form_of(dict(message)), facts(dict(message), dialect).role
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-            raise InvalidInputError(f"message {at}: it is none of the dialect {dialect}") from None
-        if form.alone:
+    for digest, role in _SEEN.told(messages, dialect):
+        if digest is None:
             continue
         if role == "assistant" and not speaking:
             replies.append(len(digests))
         speaking = role == "assistant"
-        digests.append(form.digest)
+        digests.append(digest)
         if role == "user" and not opening:
             opening = len(digests)
     if not digests:
         raise InvalidInputError("messages: expected at least one that says something")
     return Listed(tuple(digests), opening or len(digests), tuple(replies))
+
+
+@guarded("self._lock", fields=("_known",))
+class _Seen:
+    """What was told of messages, by their bytes: a client sends the same ones again and again.
+
+    Of a message nothing stays but two digests and its role.
+
+    Args:
+        most: How many messages are remembered.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._lock = Lock()
+        self._most = most
+        self._known: dict[bytes, _Told] = {}
+
+    def told(self, messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Sequence[_Told]:
+        """Return the digest of each message and its role; no digest of one of thinking alone.
+
+        Raises:
+            InvalidInputError: One is not of the dialect.
+        """
+        names = _names(messages, dialect)
+        if names is None:
+            return [_told(message, at, dialect) for at, message in enumerate(messages)]
+        with self._lock:
+            found = list(map(self._known.get, names))
+        if None not in found:
+            return [one for one in found if one is not None]
+        made = [
+            _told(messages[at], at, dialect) if one is None else one for at, one in enumerate(found)
+        ]
+        with self._lock:
+            if len(self._known) + found.count(None) > self._most:
+                self._known.clear()
+            self._known.update(zip(names, made, strict=True))
+        return made
+
+
+_SEEN: Final = _Seen(MOST)
+
+
+def _names(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[bytes] | None:
+    """Return what tells each message from all others; None where one has values JSON has not."""
+    start = hashlib.blake2b(dialect.encode(), digest_size=SIZE)
+    names: list[bytes] = []
+    try:
+        for message in messages:
+            made = start.copy()
+            made.update(marshal.dumps(message, _PLAIN))  # type: ignore[arg-type]
+            names.append(made.digest())
+    except ValueError:
+        return None
+    return names
+
+
+def _told(message: Mapping[str, Any], at: int, dialect: Dialect) -> _Told:
+    try:
+        form, role = form_of(dict(message)), facts(dict(message), dialect).role
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        raise InvalidInputError(f"message {at}: it is none of the dialect {dialect}") from None
+    return None if form.alone else form.digest, role

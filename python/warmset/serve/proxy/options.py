@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
 from warmset.options import MODES
+from warmset.serve.proxy.addresses import places_of
 from warmset.serve.proxy.upstream import BASES, Upstreams
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class ProxyOptions:
 
     Args:
         upstreams: Where requests go.
+        private: Hosts of upstreams with their ports that may have private addresses; see
+            `check_upstream`.
         mode: How windows are built; see `Conversation.window`.
         budget: The most tokens of a call; what the model's context allows if not given.
         patience: Seconds that a window may take before the request goes upstream as it came.
@@ -41,6 +44,7 @@ class ProxyOptions:
     """
 
     upstreams: Upstreams = field(default_factory=partial(Upstreams, BASES))
+    private: tuple[str, ...] = ()
     mode: Mode = "auto"
     budget: int | None = None
     patience: float = PATIENCE
@@ -52,6 +56,7 @@ class ProxyOptions:
 
     def __post_init__(self) -> None:
         mode_of(self.mode)
+        places_of(self.private)
         if self.budget is not None and self.budget < 1:
             raise InvalidInputError(f"budget: expected at least 1 token, found {self.budget}")
         for name in ("patience", "timeout", "connections"):

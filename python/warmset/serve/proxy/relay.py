@@ -128,22 +128,22 @@ class Relay(Response):
         ) as answer:
             chunks = answer.aiter_raw()
             first: list[bytes] = []
+            broken: Exception | None = None
             if not last and answer.status_code in STATUSES:
-                size = 0
-                async for chunk in chunks:
-                    first.append(chunk)
-                    size += len(chunk)
-                    if size > MOST_SAID:
-                        break
-                else:
-                    if too_long(answer.status_code, b"".join(first)):
-                        return False
+                try:
+                    whole = await _begun(chunks, first)
+                except (httpx2.HTTPError, httpx2.StreamError) as error:
+                    whole, broken = False, error  # it breaks off behind what had come
+                if whole and too_long(answer.status_code, b"".join(first)):
+                    return False
             back = returned(answer.headers.raw)
             if reading is not None:
                 back.append((b"x-warmset", prepared.header().encode("latin-1", "replace")))
             await send.start(answer.status_code, back)
             for chunk in first:
                 await send.more(chunk)
+            if broken is not None:
+                raise broken
             if reading is None or not answer.is_success:
                 async for chunk in chunks:
                     await send.more(chunk)
@@ -152,6 +152,17 @@ class Relay(Response):
                 await _copied(send, chunks, along, partial(reading.answered, prepared))
             await send.end()
             return True
+
+
+async def _begun(chunks: AsyncIterator[bytes], into: list[bytes]) -> bool:
+    """Read the beginning of an error; return whether that is all of it."""
+    size = 0
+    async for chunk in chunks:
+        into.append(chunk)
+        size += len(chunk)
+        if size > MOST_SAID:
+            return False
+    return True
 
 
 async def _copied(

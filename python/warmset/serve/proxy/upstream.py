@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from warmset.errors import InvalidInputError
+from warmset.serve.proxy.connecting import Connecting, Transport
 from warmset.serve.proxy.surfaces import PROVIDERS
 
 if TYPE_CHECKING:
@@ -150,17 +151,24 @@ class Upstream:
         upstreams: Where they are.
         timeout: Seconds that an upstream may be silent.
         connections: The most connections at once.
+        connecting: Makes connections; to what is public and to the loopback if not given.
     """
 
-    def __init__(self, upstreams: Upstreams, *, timeout: float, connections: int) -> None:
+    def __init__(
+        self,
+        upstreams: Upstreams,
+        *,
+        timeout: float,
+        connections: int,
+        connecting: Connecting | None = None,
+    ) -> None:
         self.upstreams = upstreams
+        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
             trust_env=False,
             timeout=httpx2.Timeout(timeout, connect=CONNECT),
-            limits=httpx2.Limits(
-                max_connections=connections, max_keepalive_connections=connections
-            ),
+            transport=Transport(connecting or Connecting(), limits),
         )
 
     @asynccontextmanager

@@ -13,6 +13,8 @@ import pytest
 from proxy_requests import LIST, REPLY, chat
 from werkzeug import Response
 
+from warmset.serve.replies import assembler
+
 
 def event(**said):
     """Return an event of a stream."""
@@ -150,6 +152,35 @@ def test_a_stream_that_breaks_off_breaks_off(proxied):
         assert proxy.said() == LIST
 
 
+@pytest.mark.parametrize("part", ["feed", "reply"])
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_a_reader_that_fails_costs_the_client_nothing(proxied, monkeypatch, caplog, part, kind):
+    def fail(*_given):
+        raise LookupError(part)
+
+    monkeypatch.setattr(assembler._Bounded, part, fail)
+    with streaming(STREAM, kind=kind) as upstream, proxied(upstream.url) as proxy:
+        with httpx2.stream(
+            "POST", f"{proxy.url}/v1/chat/completions", json={"messages": LIST}
+        ) as got:
+            assert until_broken(got) == (b"".join(STREAM), None)
+        assert proxy.said() == LIST
+    [told] = [one for one in caplog.records if one.name == "warmset.serve"]
+    assert told.getMessage() == "reply_left surface='chat' error='LookupError'"
+
+
+def test_an_error_that_breaks_off_breaks_off_with_what_had_come(proxied):
+    said = json.dumps(TOO_LONG).encode()
+    with (
+        streaming([said[:30]], breaks=True, status=b"400 No") as upstream,
+        proxied(upstream.url) as proxy,
+        httpx2.stream("POST", f"{proxy.url}/v1/chat/completions", json={"messages": LIST}) as got,
+    ):
+        seen, error = until_broken(got)
+    assert isinstance(error, httpx2.RemoteProtocolError)
+    assert (got.status_code, seen) == (400, said[:30])
+
+
 def test_a_body_that_breaks_off_breaks_off_with_what_had_come(proxied):
     body = json.dumps(REPLY).encode()
     with (
@@ -282,7 +313,9 @@ class _Serving:
                 return
             kind = how.get("kind", "text/event-stream").encode()
             client.sendall(
-                b"HTTP/1.1 200 OK\r\ncontent-type: "
+                b"HTTP/1.1 "
+                + how.get("status", b"200 OK")
+                + b"\r\ncontent-type: "
                 + kind
                 + b"\r\ntransfer-encoding: chunked\r\n\r\n"
             )
