@@ -229,6 +229,21 @@ def test_what_is_made_while_all_is_forgotten_is_not_kept():
     assert read == [1, 1]
 
 
+def test_what_a_message_states_is_read_again_if_all_was_forgotten_meanwhile():
+    read: list[int] = []
+
+    def text(id_):
+        read.append(id_)
+        if len(read) == 1:
+            cards.clear()  # as somebody does who erases it
+        return "The limit is 90 s."
+
+    cards = Cards(text, "o200k_base")
+    for _ in range(3):
+        assert cards.statements(entry(1)).stated
+    assert read == [1, 1]
+
+
 def test_what_was_erased_is_not_shown_again():
     with Memory.open(None, embedder="lexical") as memory:
         one, other = memory.conversation("one"), memory.conversation("other")
