@@ -483,6 +483,22 @@ def test_what_was_put_anew_between_reading_and_writing_gets_no_outcome(memory):
     assert memory.items.get("f").outcomes == 0
 
 
+def test_what_was_erased_between_reading_and_writing_gets_no_outcome(memory):
+    memory.items.put(named("one"))
+    engine, shelf = memory.items.sources.handle.engine, memory.items.sources.shelf()
+    seen = []
+
+    def changed(cells):
+        seen.append([cell is not None for cell in cells])
+        if len(seen) == 1:
+            memory.items.erase("f")
+        return [None if cell is None else after_outcome(cell.columns, 1.0) for cell in cells]
+
+    change_columns(engine, shelf, [shelf.named("f").name], changed)
+    assert seen == [[True], [False]]
+    assert shelf.named("f") is None
+
+
 def test_two_processes_and_threads_that_report_are_all_counted(tmp_path):
     with Memory.open(tmp_path, embedder="lexical") as memory:
         router = Router(memory)
