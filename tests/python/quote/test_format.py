@@ -264,3 +264,16 @@ def test_what_was_erased_is_not_shown_again():
         again = other.window("What is the plan?", budget=400, recent=1)
         assert again.tokens == count_tokens(again.messages)
         assert again.tokens == PER_REPLY + sum(part.tokens for part in again.parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("We meet tomorrow.", "We meet tomorrow [3 Jan 1970]."),
+        ("We meet a week from tomorrow.", "We meet a week from tomorrow."),
+        ("We meet two weeks on tomorrow.", "We meet two weeks on tomorrow."),
+        ("We meet tomorrow week.", "We meet tomorrow week."),
+    ],
+)
+def test_a_day_that_is_counted_from_another_gets_no_date(text, shown):
+    assert dated(text, "user", 86_400.0) == shown
