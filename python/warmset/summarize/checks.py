@@ -47,9 +47,8 @@ _ERROR: Final = re.compile(
 )
 _STARTS_LOW: Final = re.compile(r"\s*(?:null|undefined|None|nan|N/A)\W*$", re.IGNORECASE)
 _BODY: Final = re.compile(
-    r"\s*(?:```(?:json)?\s*)?[{\[]\s*[\"'](?:error|errors|detail|fault|status|statusCode|code"
-    r"|message"
-    r"|type)[\"']\s*:",
+    r"\s*(?:```(?:json)?\s*)?(?:\[\s*)?[{\[]\s*[\"'](?:error|errors|detail|fault|status"
+    r"|statusCode|code|message|type)[\"']\s*:",
 )
 _ERROR_FIELDS: Final = frozenset({"error", "errors", "fault", "exception", "detail", "stacktrace"})
 _CANNOT: Final = (
@@ -174,7 +173,7 @@ def _is_body(head: str) -> bool:
     try:
         body = json.loads(plain)
     except (ValueError, RecursionError):
-        return re.match(r"[{\[]\s*[\"'](?:error|errors|fault)[\"']", plain) is not None
+        return re.match(r"(?:\[\s*)?[{\[]\s*[\"'](?:error|errors|fault)[\"']", plain) is not None
     one = body[0] if isinstance(body, list) and body else body
     if not isinstance(one, dict):
         return False

@@ -110,6 +110,9 @@ def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
     assert f"{rows[0]['before_tokens']:,}" in out
     assert "1 on record" in call("history", store, "--conversation", "a")[1]
     assert "no compaction" in call("history", store, "--tenant", "other")[1]
+    assert call("compact", file, *tokens, "--tenant", "other")[0] == 0
+    assert "1 on record" in call("history", store, "--tenant", "other")[1]
+    assert "2 on record" in call("history", store, "--tenant", "default")[1]
 
 
 def test_prepared_summaries_are_on_record_too(tmp_path, call):

@@ -115,6 +115,10 @@ def test_planned_changes_can_be_allowed(call, write):
     code, out, _ = call(path, "--allow", "1")
     assert code == 0
     assert "(1 allowed)" in out
+    other = {**FIRST, "messages": [{**ASKED, "content": "Another"}]}
+    path = write("b.jsonl", plain, {**FIRST, "messages": [{**ASKED, "content": "Summary"}]}, other)
+    assert call(path, "--allow", "1")[0] == 1, "a second change was not planned"
+    assert call(path, "--allow", "2")[0] == 0
 
 
 def test_a_dialect_can_be_named(call, write):

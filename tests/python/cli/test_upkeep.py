@@ -113,6 +113,9 @@ def test_damage_is_wrong(path, call):
     code, out, err = call("export", path)
     assert (code, len(out.splitlines())) == (1, 9)
     assert "1 damaged places left out" in err
+    out_file = path.parent / "export.jsonl"
+    code, out, _ = call("export", path, "--out", out_file, "--json")
+    assert (code, json.loads(out)["damages"]) == (1, 1)
     assert image(path) == before
 
 

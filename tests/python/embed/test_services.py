@@ -240,6 +240,8 @@ def test_the_identity_is_known_of_the_services_themselves_only(server, make):
     assert make(model, base_url=None, dimensions=256).fingerprint.endswith("/256")
     new = make("newer", base_url=None)
     assert (new.fingerprint, new.dim) == (f"{server.service}/newer/full", None)
+    for other in (server.url, f"https://{server.service}.example.org/v1"):
+        assert make(model, base_url=other).fingerprint is None
     assert make().fingerprint is None
     assert "'k'" not in repr(official)
 

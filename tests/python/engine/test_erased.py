@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from bag import Bag
 
-from warmset import Memory
+from warmset import Memory, compact_context
 from warmset.errors import NotFound
 from warmset.native import ColdStore
 
@@ -141,6 +141,22 @@ def test_no_text_of_what_was_erased_is_left_in_the_process(tmp_path, way):
         assert anywhere()
         memory.erase(ids=[one.id for one in memory.memories(k=99)])
         memory.erase(**({"ids": ids} if way == "ids" else {"conversation": "log"}))
+        assert anywhere() == set()
+
+
+def test_no_memory_of_what_was_popped_for_good_is_left_in_the_process(tmp_path):
+    secret = f"We decided that {HIDDEN[::-1]} has the keys of the harbour gate since Monday."
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append(said("the task", secret))
+        rest = [f"later {n} of the boats " * 9 for n in range(20)]
+        made = compact_context(
+            said("the task", secret, *rest), memory=log, target_ratio=0.05, distill_novel=True
+        )
+        assert made.stats.distilled
+        assert any(HIDDEN[::-1] in one.text for one in memory.memories(query="harbour gate keys"))
+        del made
+        log.pop(forget=True)
         assert anywhere() == set()
 
 

@@ -297,6 +297,22 @@ def test_a_derived_record_is_there_as_soon_as_it_is_stored(pair):
     assert [made.id for made in one._engine.derived.of("item", "default")] == [1, 2]
 
 
+def test_an_entry_that_is_no_message_leaves_every_process_with_its_removal(pair):
+    one, two = pair
+    log = one.conversation("log")
+    ids = log.append(said("a", "b"))
+    kept = log.keep(b"a checkpoint")
+    assert texts(two) == ["a", "b"]
+    log.truncate(ids[-1], forget=True)
+    assert texts(two) == ["a", "b"]
+    for memory in pair:
+        engine = memory._engine
+        with engine.lock:
+            assert kept not in engine.ledger("default", "log").history.opaque
+            assert not engine.takes_up(range(kept, kept + 1))
+            assert engine.takes_up(range(ids[-1], kept + 1))
+
+
 def test_texts_of_an_erasure_are_forgotten_in_every_process(pair):
     one, two = pair
     calls = []

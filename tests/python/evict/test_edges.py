@@ -17,7 +17,7 @@ from warmset import (
     validate,
 )
 from warmset.errors import BudgetTooSmall, InvalidInputError
-from warmset.evict import Fold, Leave, is_overflow
+from warmset.evict import Chain, Fold, Leave, Swap, is_overflow
 from warmset.evict.slots import GAP
 from warmset.messages import Thinking
 
@@ -80,6 +80,22 @@ def test_a_replacement_stands_in_the_place_of_the_first_unit():
     made = fit(messages, budget=10**6, policy=Edits(Fold((1, 2, 4), short, "it is old")))
     assert made.messages == [messages[0], short, messages[3], *messages[5:]]
     assert made.inserted[0].stands_for == (1, 2, 4)
+
+
+def test_an_edit_of_several_units_is_left_out_if_one_of_them_must_stay():
+    messages = [said(role, f"{role} {at}") for at in range(4) for role in ("user", "assistant")]
+    edits = Edits(Fold((2, 3, 4), said("assistant", "short"), "it is old"), Leave(5, "it is old"))
+    made = fit(messages, budget=10**6, policy=edits, protect=[3])
+    assert made.messages == [*messages[:5], *messages[6:]]
+    assert [one.indices for one in made.evicted] == [(5,)]
+
+
+def test_what_left_for_a_stand_in_leaves_once_however_often_that_is_replaced():
+    messages = [said(role, f"{role} {at}") for at in range(4) for role in ("user", "assistant")]
+    steps = [Edits(Swap(3, said("assistant", word), "placeholder", word)) for word in ("a", "b")]
+    made = fit(messages, budget=10**6, policy=Chain(*steps))
+    assert made.messages == [*messages[:3], said("assistant", "b"), *messages[4:]]
+    assert [(one.indices, one.reason) for one in made.evicted] == [((3,), "a")]
 
 
 class Shelf:

@@ -335,6 +335,7 @@ OVERFLOWS = [
     TooLongError("The input token count (1200000) exceeds the maximum number of tokens allowed"),
     TooLongError("no", code="context_length_exceeded"),
     TooLongError("no", body={"error": {"code": "context_length_exceeded"}}),
+    TooLongError("no", body={"code": "context_length_exceeded"}),
     TooLongError("request too large", status_code=413),
     TooLongError("Input is too long for requested model."),
 ]

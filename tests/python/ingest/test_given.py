@@ -249,3 +249,16 @@ def test_a_reply_in_another_process_is_behind_the_list_with_its_request(tmp_path
         found = log.window(mode="full", **SENT).report.thinking
         assert found.kept == kept
         assert (found.why == (UNKNOWN,)) == (asked not in ("and now?", None))
+
+
+def test_of_branches_that_say_the_same_the_newest_is_taken(memory):
+    log = memory.conversation("log")
+    [first] = log.append(said("a"))
+    branches = []
+    for content in ("b", [{"type": "text", "text": "b"}], "c"):
+        log.truncate(first)
+        branches += log.append({"role": "assistant", "content": content})
+    mark = {"type": "ephemeral"}
+    again = {"role": "assistant", "content": [{"type": "text", "text": "b", "cache_control": mark}]}
+    assert log.sync([*said("a"), again]).appended == []
+    assert log.ids == [first, branches[1]]

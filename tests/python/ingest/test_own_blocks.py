@@ -29,6 +29,7 @@ def part(text):
         lambda block: {"role": "user", "content": block},
         lambda block: {"role": "user", "content": [part(block)]},
         lambda block: {"role": "system", "content": block},
+        lambda block: {"role": "user", "content": f" \n\n{block}"},
     ],
 )
 def test_a_message_of_nothing_else_is_not_stored(chat, block, message):

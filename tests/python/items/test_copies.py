@@ -58,7 +58,7 @@ SAID = st.lists(
 @given(
     turns=SAID,
     copies=st.sets(st.tuples(st.sampled_from(["default", "other"]), st.sampled_from(["", "b"]))),
-    way=st.sampled_from(["conversation", "command", "ids"]),
+    way=st.sampled_from(["conversation", "command", "ids", "items"]),
     picked=st.sets(st.integers(0, 5)),
 )
 def test_a_copy_goes_with_the_last_message_that_says_the_same(
@@ -67,7 +67,7 @@ def test_a_copy_goes_with_the_last_message_that_says_the_same(
     path = tmp_path_factory.mktemp("copies")
     kept, ids = written(path, turns, copies)
     mine = [one for one in ids if one[1] == "default"]
-    if way == "ids":
+    if way in ("ids", "items"):
         gone = {one[0] for at, one in enumerate(mine) if at in picked}
     else:
         gone = {one[0] for one in mine if one[2] == "a"}
@@ -107,6 +107,8 @@ def erased(path, way, ids):
         with ColdStore.open(path) as store:
             return erase_conversation(store, "default", "a")
     with Memory.open(path, **OPTIONS) as memory:
+        if way == "items":
+            return memory.items.erase(*(f"turn:{id_}" for id_ in ids))
         return memory.erase(**({"ids": ids} if way == "ids" else {"conversation": "a"}))
 
 
@@ -131,6 +133,15 @@ def test_copies_count_once_where_they_are_named_or_in_the_conversation(tmp_path)
         inside = [one for one in store.page() if one.key[1:2] == (b"b",)]
         gone = erase_conversation(store, "default", "b")
         assert (gone.records, gone.derived) == (len(inside), 2), "and two copies of the tenant's"
+
+
+def test_a_copy_goes_with_a_message_that_is_erased_by_its_name():
+    with Memory.open(None, embedder="lexical") as memory:
+        handles = dropped(memory, *WORDS)
+        (id_,) = memory.conversation("a").append(said(WORDS[0]))
+        gone = memory.items.erase(f"turn:{id_}")
+        assert (gone.records, gone.derived) == (1, 1)
+        assert [restored(memory, handles[word]) is None for word in WORDS] == [True, False, False]
 
 
 def test_a_record_that_nobody_can_read_is_no_copy_and_ends_no_erasure(tmp_path):

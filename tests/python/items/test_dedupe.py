@@ -37,6 +37,20 @@ def kept(memory, texts, conversation=None, **options):
     return keep_novel(engine, index, fresh, conversation, embedder)
 
 
+@pytest.mark.parametrize(
+    ("origins", "stored"), [(("web", "user"), 2), (("user", "web"), 1), (("web", "web"), 1)]
+)
+def test_of_equal_texts_of_one_run_none_stands_for_one_that_is_trusted_more(origins, stored):
+    with Memory.open(None, embedder="lexical") as memory:
+        index = item_index(memory._engine, memory.tenant, None)
+        fresh = [
+            Fresh(text=FERRY, memory_type="fact", confidence=0.5, origin=one) for one in origins
+        ]
+        made = keep_novel(memory._engine, index, fresh, None, None)
+        assert len({id_ for id_, _ in made}) == stored
+        assert {one.origin for one in memory.memories()} == {*origins[:stored]}
+
+
 EDGE = math.degrees(math.acos(SAME))
 
 

@@ -127,6 +127,19 @@ print(len(memory.items.query()))
         assert names(memory.items.query("harbour"))[0] == "h"
 
 
+def test_vectors_that_another_process_made_anew_are_searched_here(tmp_path):
+    from bag import Bag  # noqa: PLC0415 - the embedder of the other process
+
+    with Memory.open(tmp_path, embedder=Bag()) as memory:
+        memory.items.put_many([new("a red car", "car"), new("a blue boat", "boat")])
+        assert memory.flush(timeout=30)
+        assert names(memory.items.query("automobile"))[0] == "car"
+        other(tmp_path, "memory.items.query()\nmemory.reembed()", bag=True)
+        [found] = memory.items.query("automobile", k=1)
+        assert found.memory_id == "car"
+        assert found.score > 0.2, "no word of the question stands in it"
+
+
 def test_an_embedder_that_fails_leaves_the_search_by_words():
     class Broken(WordEmbedder):
         def embed(self, _texts):

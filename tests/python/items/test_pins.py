@@ -50,6 +50,19 @@ def test_the_last_word_on_a_pin_counts(memory):
     assert len(list(memory._engine.derived.held("default", None, WHAT))) == 4
 
 
+def test_a_pin_that_says_nothing_new_is_not_written_down(memory):
+    memory.pin(memory.remember(GERMAN, pinned=True))
+    memory.unpin(memory.remember(PORT))
+    assert [one.pinned for one in memory.memories()] == [False, True]
+    assert not memory._engine.derived.held("default", None, WHAT)
+
+
+def test_a_memory_of_an_older_version_is_the_same_as_what_a_user_says_again(memory):
+    old = derived_draft("distilled", "default", None, {"kind": "fact", "at": 1.0}, GERMAN.encode())
+    [one] = memory._engine.put([old])
+    assert memory.remember(GERMAN, origin="user") == one
+
+
 def test_a_pin_is_erased_with_its_memory(memory):
     one = memory.remember(GERMAN)
     memory.pin(one)

@@ -79,6 +79,7 @@ def test_area_by_hand():
     assert area([(1, 0.0), (10, 0.0)]) == 0.0
     assert area([(100, 1.0), (1, 0.0)]) == pytest.approx(0.5)
     assert area([(1, 0.0), (10, 1.0), (100, 1.0)]) == pytest.approx(0.75)
+    assert area([(10, 1.0), (1, 0.0), (100, 1.0)]) == pytest.approx(0.75)
     assert area([(1, 0.5), (2, 0.5), (1024, 0.5)]) == pytest.approx(0.5)
     assert area([(5, 0.9)]) is None
 

@@ -137,6 +137,13 @@ def test_a_completion_that_did_not_end_has_a_fault(model_of, reason):
     assert reason in model.ask(Prompt("", "data")).fault
 
 
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_a_response_that_did_not_end_well_has_a_fault(model_of, status):
+    reply = RESPONSE | {"status": status, "error": {"code": "server_error", "message": "no disk"}}
+    model, _ = model_of("openai-responses", reply)
+    assert model.ask(Prompt("", "data")).fault == f"the reply is {status}: no disk"
+
+
 def test_what_compactions_took_is_the_sum_of_their_iterations(model_of):
     usage = {
         "input_tokens": 5,

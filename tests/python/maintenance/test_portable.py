@@ -335,6 +335,20 @@ def test_a_head_that_is_lost(tmp_path):
         assert memory.conversation("c").ids == [1]
 
 
+def test_a_path_that_ends_with_an_entry_that_is_no_message_is_carried_as_it_was(tmp_path):
+    with Memory.open(tmp_path / "one", embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": word} for word in ("a", "b")])
+        log.pop()
+        log.keep(b"a checkpoint")
+        log.append({"role": "user", "content": "c"})
+        log.pop()
+        assert [turn["content"] for turn in log] == ["a"]
+    carry(tmp_path / "one", tmp_path / "two", tmp_path / "file")
+    with Memory.open(tmp_path / "two", embedder="lexical") as memory:
+        assert [turn["content"] for turn in memory.conversation("log")] == ["a"]
+
+
 def test_the_file_of_an_export_is_private(tmp_path):
     from warmset.cli.app import run  # noqa: PLC0415 - beside its only use
 

@@ -333,6 +333,14 @@ def test_a_file_of_turns_that_the_store_never_had_is_not_taken(path, tmp_path):
     assert "other turns" in same(old, tmp_path, source="records")["why"]
 
 
+def test_who_only_reads_leaves_a_file_that_does_not_fit(path):
+    file = path / saved.NAME
+    file.write_bytes(b"no index")
+    with opened(path, mode="read") as memory:
+        assert index_of(memory)["why"]
+        assert file.read_bytes() == b"no index"
+
+
 def test_a_file_from_before_an_erasure_is_not_taken(path, tmp_path):
     """Somebody who knows nothing of the file erased."""
     with ColdStore.open(path) as store:

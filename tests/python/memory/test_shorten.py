@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 
 import pytest
 from bag import Bag
@@ -291,6 +292,29 @@ def test_the_asynchronous_twins_do_the_same(memory):
 
     assert asyncio.run(run()) == (["c"], ["b"])
     assert log.ids == ids[:1]
+
+
+def test_one_that_is_cancelled_waits_until_the_messages_are_off(memory, monkeypatch):
+    log, ids = talk(memory, "a", "b", "c")
+    begun, go_on, real = threading.Event(), threading.Event(), type(log).truncate
+
+    def slow(self, *args, **options):
+        begun.set()
+        assert go_on.wait(30)
+        return real(self, *args, **options)
+
+    monkeypatch.setattr(log, "truncate", slow.__get__(log), raising=False)
+
+    async def run():
+        task = asyncio.ensure_future(log.atruncate(ids[0]))
+        await asyncio.to_thread(begun.wait, 30)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=0.2)
+        go_on.set()
+        await asyncio.wait([task])
+        return bool(done), log.ids
+
+    assert asyncio.run(run()) == (False, ids[:1])
 
 
 def long_talk(log, count=40):

@@ -196,6 +196,7 @@ FIXED = [
         "name": "f",
         "arguments": {"type": "base64", "data": SECRET},
     },
+    {"role": "user", "content": [{"toolUseId": SECRET, "file_id": SECRET, "id": SECRET}]},
 ]
 
 

@@ -161,6 +161,9 @@ def test_requests_of_other_models_have_their_own_prices(log):
     assert (bill.fresh, bill.cached, bill.output) == (1_500, 30, 220)
     assert bill.missed == 0  # of the request itself
     assert bill.difference == pytest.approx(price(opus, 1_000, 0, 0, 0) - found.report.money.price)
+    named = anthropic(1_000, 0, 0, 100, iterations=[advisor])
+    again = found.settle({"model": "claude-opus-5-5", "usage": named})
+    assert again.price == pytest.approx(sum(each[:2])), "whether the response names its own or not"
     unknown = {**advisor, "model": "somebody-else"}
     assert found.settle(anthropic(1_000, 0, 0, 100, iterations=[unknown])).price is None
 

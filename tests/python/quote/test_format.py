@@ -229,6 +229,21 @@ def test_what_is_made_while_all_is_forgotten_is_not_kept():
     assert read == [1, 1]
 
 
+def test_what_a_message_states_is_read_again_if_all_was_forgotten_meanwhile():
+    read: list[int] = []
+
+    def text(id_):
+        read.append(id_)
+        if len(read) == 1:
+            cards.clear()  # as somebody does who erases it
+        return "The limit is 90 s."
+
+    cards = Cards(text, "o200k_base")
+    for _ in range(3):
+        assert cards.statements(entry(1)).stated
+    assert read == [1, 1]
+
+
 def test_what_was_erased_is_not_shown_again():
     with Memory.open(None, embedder="lexical") as memory:
         one, other = memory.conversation("one"), memory.conversation("other")
@@ -249,3 +264,16 @@ def test_what_was_erased_is_not_shown_again():
         again = other.window("What is the plan?", budget=400, recent=1)
         assert again.tokens == count_tokens(again.messages)
         assert again.tokens == PER_REPLY + sum(part.tokens for part in again.parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("We meet tomorrow.", "We meet tomorrow [3 Jan 1970]."),
+        ("We meet a week from tomorrow.", "We meet a week from tomorrow."),
+        ("We meet two weeks on tomorrow.", "We meet two weeks on tomorrow."),
+        ("We meet tomorrow week.", "We meet tomorrow week."),
+    ],
+)
+def test_a_day_that_is_counted_from_another_gets_no_date(text, shown):
+    assert dated(text, "user", 86_400.0) == shown

@@ -218,3 +218,12 @@ def test_names_of_both_roles_name_none(log):
     assert len(roles("Where is John's boat?")) == 1
     assert roles("Where is Maria's boat?") != roles("Where is John's boat?")
     assert roles("Where is the boat of Maria and John?") == ()
+
+
+@pytest.mark.parametrize("part", [slice(None, None, 2), slice(None, None, -1), slice(3, 0, -2)])
+def test_any_part_of_the_hits_is_what_it_is_of_a_list(part):
+    with Memory.open(None, embedder="lexical") as memory:
+        memory.conversation("log").append([said(f"boat {n} of the harbour") for n in range(5)])
+        found = memory.search("boat harbour")
+        assert len(found) == 5
+        assert [hit.id for hit in found[part]] == found.ids[part]

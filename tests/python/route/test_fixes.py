@@ -15,6 +15,7 @@ from warmset.errors import InvalidInputError, NotFound, ReadOnly
 from warmset.items import NewItem
 from warmset.items.marks import change_columns
 from warmset.items.rewards import after_outcome, expected_reward
+from warmset.items.shelf import Shelf
 from warmset.route import CachedFix, Need, Router, TaskSpec, fixes
 from warmset.route.candidates import Candidate, facts_of, untried
 
@@ -481,6 +482,34 @@ def test_what_was_put_anew_between_reading_and_writing_gets_no_outcome(memory):
     change_columns(engine, shelf, [first.name], changed)
     assert len(calls) == 2
     assert memory.items.get("f").outcomes == 0
+
+
+def test_what_was_erased_between_reading_and_writing_gets_no_outcome(memory):
+    memory.items.put(named("one"))
+    engine, shelf = memory.items.sources.handle.engine, memory.items.sources.shelf()
+    seen = []
+
+    def changed(cells):
+        seen.append([cell is not None for cell in cells])
+        if len(seen) == 1:
+            memory.items.erase("f")
+        return [None if cell is None else after_outcome(cell.columns, 1.0) for cell in cells]
+
+    change_columns(engine, shelf, [shelf.named("f").name], changed)
+    assert seen == [[True], [False]]
+    assert shelf.named("f") is None
+
+
+def test_a_fix_that_is_archived_while_it_is_looked_for_is_not_used(router, memory, monkeypatch):
+    name, read = learn(router), Shelf.cells
+    assert router.fix_for(SAME).memory_id == name
+
+    def late(shelf, some):
+        memory.items.archive(name)  # as somebody else does between the search and the reading
+        return read(shelf, some)
+
+    monkeypatch.setattr(Shelf, "cells", late)
+    assert router.fix_for(SAME) is None
 
 
 def test_two_processes_and_threads_that_report_are_all_counted(tmp_path):

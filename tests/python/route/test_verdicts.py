@@ -63,6 +63,16 @@ def test_another_process_goes_on_with_the_verdicts(tmp_path):
         assert run(memory, record=False).verdicts() == {}
 
 
+def test_a_module_that_judges_again_comes_last(memory):
+    fill(memory)
+    one = run(memory)
+    one.route("read", query="unit", conversation="a")
+    one.judge("sum", "irrelevant", "c1")
+    assert list(run(memory).verdicts()["c1"]) == ["read", "sum"]
+    one.judge("read", "irrelevant", "c1")
+    assert list(run(memory).verdicts()["c1"]) == ["sum", "read"]
+
+
 def test_the_last_word_counts_wherever_it_was_said(memory):
     fill(memory)
     one = run(memory, triage=Sceptic())

@@ -106,3 +106,11 @@ def test_a_client_with_an_unknown_version_is_offered_the_newest():
     for version in ("2099-01-01", None, 7):
         told = answer(request("initialize", params={"protocolVersion": version}))
         assert told["result"]["protocolVersion"] == max(known)
+
+
+def test_a_list_is_compacted_with_the_embedder_of_the_server(bag):
+    [tool] = tools_of(embedder=bag)
+    said = [{"role": "user", "content": f"message {n} of the harbour " * 9} for n in range(20)]
+    made = tool.call({"messages": said, "query": "the harbour"})
+    assert made["stats"]["embedder"] == bag.name
+    assert bag.texts

@@ -446,3 +446,18 @@ def test_what_is_the_same_at_the_front_of_two_lists():
                 found = Sent(now, **two).cached(now, before, "o200k_base")
                 assert found == (around + sum(counts[:same]) if one is two else 0)
     assert Sent(listed).cached(listed, Sent(), "o200k_base") == 0
+
+
+def test_a_session_goes_on_where_a_message_names_none():
+    ledger = ledger_of()
+    for id_, session in enumerate(["a", None, "a", "b", None, "b"], 1):
+        admit(ledger, id_, SAID, session=session, at=5.0)
+    assert [one.session for one in ledger.entries.values()] == [0, 0, 0, 1, 1, 1]
+
+
+def test_blocks_of_another_field_are_no_part_of_the_same_prefix():
+    blocks = [{"type": "text", "text": "a boat " * 9}, {"type": "text", "text": "a car"}]
+    before = Sent([{"role": "user", "content": blocks}])
+    for field, same in (("content", True), ("parts", False)):
+        now = [{"role": "user", field: [blocks[0], {"type": "text", "text": "a plane"}]}]
+        assert (Sent(now).cached(now, before, "o200k_base") > 0) == same

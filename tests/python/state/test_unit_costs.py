@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checked_locks import alone
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from unit_facts import FACTS, fact
 
 from warmset.messages import anchor, exchange_start, units
@@ -25,7 +25,13 @@ def grown(facts):
     return accounts
 
 
+ASKED = fact("user", (), (), True)
+SAID = fact("assistant", (), (), False)
+TOLD = fact("system", (), (), False)
+
+
 @given(st.lists(FACTS, max_size=14))
+@example([*[fact("assistant", ["a"], (), False)] * 2, fact("user", (), ["a", "a"], False)])
 def test_the_units_are_those_of_the_whole_list(facts):
     accounts, expected = grown(facts), units(facts)
     assert [accounts.unit(at) for at in range(len(accounts.roll))] == expected
@@ -40,6 +46,41 @@ def test_the_units_are_those_of_the_whole_list(facts):
         assert accounts.task == at or place != task
         since = accounts.since(place)
         assert since == [n for n, unit in enumerate(expected) if unit.members[-1] >= place]
+
+
+@pytest.mark.parametrize(
+    ("facts", "left"),
+    [
+        ([fact("assistant", ["a"], (), False), ASKED], True),
+        ([ASKED, fact("assistant", ["a"], (), False)], False),
+        (
+            [
+                fact("assistant", ["a", "b"], (), False),
+                ASKED,
+                fact("tool", (), ["a"], False),
+            ],
+            False,
+        ),
+    ],
+)
+@alone()
+def test_calls_are_left_once_all_that_belongs_to_them_is_older_than_the_last_request(facts, left):
+    accounts = grown(facts)
+    (number,) = accounts.open
+    assert accounts.is_left(number) == left
+    assert accounts.unsendable(0) == ([number] if left else [])
+
+
+@pytest.mark.parametrize("called", [False, True])
+@alone()
+def test_a_result_is_one_of_a_stored_call_only_where_nothing_was_called_before(called):
+    accounts = Accounts()
+    accounts.may_continue = True
+    before = [fact("assistant", ["a"], (), False), fact("tool", (), ["a"], False)] * called
+    accounts.take([(one, 1) for one in (*before, fact("tool", (), ["b"], False))])
+    number = len(accounts.roll) - 1
+    assert accounts.unit(number).kind == ("orphan" if called else "tool")
+    assert accounts.fixed == ([] if called else [number])
 
 
 def ledger_of(facts):
@@ -79,6 +120,7 @@ def parted(facts, recent, appended):
 
 
 @given(st.lists(FACTS, max_size=14), st.integers(0, 5), st.booleans())
+@example(facts=[SAID, SAID, TOLD], recent=2, appended=True)
 @alone()
 def test_a_frame_is_what_the_whole_list_says(facts, recent, appended):
     made = frame(ledger_of(facts), recent=recent, since=None, appended=appended)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from warmset import count_tokens
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.summarize import audit
+from warmset.summarize.checks import checked_text
+from warmset.summarize.sentences import asks_for_work
 
 
 def said(text, role="assistant"):
@@ -237,3 +239,22 @@ def test_what_is_carried_keeps_to_its_cap_and_the_most_important_goes_first():
 def test_what_a_user_said_often_goes_before_what_a_tool_said_once():
     turns = said("as in PROJ-12", "user") + said("PROJ-12 again") + said("saw PROJ-99 here")
     assert audit(turns, "").carried(12) == "Identifiers: PROJ-12"
+
+
+def test_a_fact_that_does_not_fit_leaves_room_for_those_behind_it():
+    text = "Never write to the replica of the harbour master's own ledger. It is PROJ-12."
+    found = audit(said(text, "user"), "")
+    assert {fact.kind for fact in found.lost} >= {"constraint", "identifier"}
+    assert found.carried(12) == "Identifiers: PROJ-12"
+
+
+def test_a_task_with_a_ticked_box_is_done():
+    assert asks_for_work("- [ ] write the docs")
+    assert not asks_for_work("- [x] write the docs")
+
+
+@pytest.mark.parametrize("body", ['[{"error": "no"}]', '{"error": "no"}', '[{"status": 500}]'])
+def test_the_body_of_an_error_is_one_within_a_list_too(body):
+    with pytest.raises(SummaryRefused) as caught:
+        checked_text(body)
+    assert caught.value.reason == "error"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime
+
 import pytest
 
 from warmset.options import SUMMARY_CHARS
@@ -11,6 +14,7 @@ from warmset.text.features import CALLS, Addressed, read
 from warmset.text.private import PRIVATE, without_private
 from warmset.text.superseding import SENTENCES, Open, topics_of
 from warmset.text.tags import tag_guard
+from warmset.text.timestamps import seconds
 
 AT = 1_700_000_000.0
 
@@ -112,3 +116,17 @@ def test_a_question_sets_nothing_and_words_behind_a_value_count():
     read = Clauses("It is about the search. Use 30 s. Not the index. Nor that.")
     (stated,) = read.stated(1)
     assert {"search", "index"} <= stated.around
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of the process cannot be set")
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_a_time_without_a_zone_is_in_utc_wherever_the_machine_stands(zone, monkeypatch):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for given in ("1970-01-02T00:00:00", datetime(1970, 1, 2)):  # noqa: DTZ001 - without one
+            assert seconds(given) == 86_400
+        assert seconds("1970-01-02T00:00:00+01:00") == 86_400 - 3_600
+    finally:
+        monkeypatch.undo()
+        time.tzset()

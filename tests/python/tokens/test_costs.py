@@ -209,3 +209,11 @@ def test_a_system_prompt_that_is_asked_for_goes_before_the_one_of_the_fields():
     ours.overhead()
     assert [one["system"] for one in asked] == ["mine", "theirs"]
     assert [one["tools"] for one in asked] == [[{"name": "f"}]] * 2
+
+
+def test_with_few_observations_an_estimate_is_as_wrong_as_the_worst_of_them():
+    learned = Calibration(prior=0.01)
+    learned.observe(100, 100)
+    learned.observe(100, 200)
+    worst = max(abs(reported - learned.ratio * 100) / reported for reported in (100, 200))
+    assert learned.error == pytest.approx(worst)

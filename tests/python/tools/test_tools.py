@@ -342,6 +342,27 @@ def test_other_tools_are_not_handled(talk):
     call = call_of("openai", "get_weather", {"city": "Ghent"})
     assert not kit.handles(call)
     assert "no such tool" in said(kit.run(call), "openai")
+    assert not kit.handles(call_of("openai", "compact_conversation", {})), "nothing compacts here"
+    kit = talk.tools(budget=900, dialect="anthropic")
+    (block,) = kit.run(call_of("anthropic", "get_weather", {"city": "Ghent"}))["content"]
+    assert block["is_error"] is True
+
+
+def test_a_search_shows_no_turn_that_hardly_fits():
+    texts = [
+        "The boat is green and lies in the harbour on a rope",
+        "A boat has a price as high as a house has",
+        "Bread",
+    ]
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": text} for text in texts])
+        query = "green boat lies harbour rope"
+        best, least = log.search(query, k=5)
+        assert 0 < least.score < 0.45 * best.score
+        text = search(log.tools(budget=4_000), query)
+    assert f"#{best.id} " in text
+    assert f"#{least.id} " not in text
 
 
 def test_options(talk):
