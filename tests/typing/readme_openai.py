@@ -8,6 +8,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 from openai.types.responses import Response, ResponseInputItemParam
 
 from warmset import Budget, fit, repair, retry_on_overflow, validate
+from warmset.serve import wrap
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -85,6 +86,16 @@ def responses(client: OpenAI, chat: Conversation, model: str) -> None:
     chat.append(answer.output)
     chat.append(kit.run_all(item for item in answer.output if kit.handles(item)))
     chat.sync([*window.messages, *answer.output])
+
+
+def kept_there(client: OpenAI) -> None:
+    first = client.responses.create(model="gpt-5.2", input="Count shelf 4.")
+    client.responses.create(model="gpt-5.2", input="And shelf 5?", previous_response_id=first.id)
+
+
+def wrapped(openai: OpenAI, memory: Memory, messages: Messages) -> None:
+    client = wrap(openai, memory)
+    client.chat.completions.create(model="gpt-6", messages=messages)
 
 
 def wrong(client: OpenAI, chat: Conversation, answer: Response) -> None:
