@@ -92,9 +92,11 @@ class Record:
         self._read()
 
     def _read(self) -> None:
+        self._keep_parts(Part(self._home_of(folder)) for folder in folders(self.tree))
+
+    def _keep_parts(self, parts: Iterable[Part]) -> None:
         self._lines.clear()
-        self.parts = [Part(self._home_of(folder)) for folder in folders(self.tree)]
-        self.parts = [part for part in self.parts if part.facts["tests"]]
+        self.parts = [part for part in parts if part.facts["tests"]]
         self.seconds = {test: s for part in self.parts for test, s in part.facts["tests"].items()}
 
     def _home_of(self, folder: str) -> Path:
@@ -103,9 +105,7 @@ class Record:
     def forget(self, stale: Iterable[str]) -> None:
         """Go on without the record of some folders of tests."""
         gone = {self._home_of(folder) for folder in stale}
-        self._lines.clear()
-        self.parts = [part for part in self.parts if part.home not in gone]
-        self.seconds = {test: s for part in self.parts for test, s in part.facts["tests"].items()}
+        self._keep_parts([part for part in self.parts if part.home not in gone])
 
     def has(self, folder: str) -> bool:
         """Whether a folder of tests is recorded."""

@@ -32,7 +32,10 @@ def score(results: Sequence[Result]) -> float | None:
 
     Mutants that took too long count as found; equivalent, stale and broken ones do not count.
     """
-    counts = Counter[str](one.outcome for one in results)
+    return _share(Counter[str](one.outcome for one in results))
+
+
+def _share(counts: Mapping[str, int]) -> float | None:
     tried = sum(counts[name] for name in SCORED)
     return sum(counts[name] for name in SEEN) / tried if tried else None
 
@@ -123,11 +126,7 @@ def _counts(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     rows = {}
     for room, own in [*by_room(results).items(), ("all", list(results))]:
         counts = Counter[str](one.outcome for one in own)
-        found = score(own)
-        rows[room] = {
-            **{name: counts[name] for name in COLUMNS},
-            "score": None if found is None else round(found, 4),
-        }
+        rows[room] = _row(counts)
     return rows
 
 
@@ -165,10 +164,15 @@ def _saved(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _sums(rows: Collection[Mapping[str, Any]]) -> dict[str, Any]:
-    counts = {name: sum(row[name] for row in rows) for name in COLUMNS}
-    tried = sum(counts[name] for name in SCORED)
-    seen = sum(counts[name] for name in SEEN)
-    return {**counts, "score": round(seen / tried, 4) if tried else None}
+    return _row({name: sum(row[name] for row in rows) for name in COLUMNS})
+
+
+def _row(counts: Mapping[str, int]) -> dict[str, Any]:
+    found = _share(counts)
+    return {
+        **{name: counts[name] for name in COLUMNS},
+        "score": None if found is None else round(found, 4),
+    }
 
 
 def below(results: Sequence[Result], least: float) -> list[str]:

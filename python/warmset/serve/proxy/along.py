@@ -11,11 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import httpx2
+
 from warmset._support.log import event, kind, room
 from warmset.serve.replies import assembler_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.replies import Reply
@@ -124,3 +126,31 @@ class Along:
     def _left(self, error: Exception) -> None:
         event(LOG, logging.WARNING, "reply_left", surface=self._surface, error=kind(error))
         self._reader = None
+
+
+async def copied(
+    chunks: AsyncIterator[bytes], along: Along, answered: Callable[[Reply], Awaitable[None]]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces of an answer, and have its reply appended before its end.
+
+    Args:
+        chunks: The pieces, as they arrive.
+        along: Reads them.
+        answered: Appends a reply.
+    """
+    try:
+        async for chunk in chunks:
+            step = along.take(chunk)
+            if step.reply is not None:
+                await answered(step.reply)
+            for one in step.chunks:
+                yield one
+    except (httpx2.HTTPError, httpx2.StreamError):
+        for one in along.broken():
+            yield one
+        raise
+    step = along.end()
+    if step.reply is not None:
+        await answered(step.reply)
+    for one in step.chunks:
+        yield one

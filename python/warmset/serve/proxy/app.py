@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from warmset.serve.proxy.awaited import AwaitedExchanges
 from warmset.serve.proxy.connecting import Connecting
 from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
 from warmset.serve.proxy.naming import HeaderError
@@ -89,8 +90,9 @@ class _Proxy:
         self._watcher = watcher
         self._memories = memories
         self._options = options
-        self._exchanges = Exchanges(memories, who, options)
-        self._limiter = anyio.CapacityLimiter(THREADS)
+        self._exchanges = AwaitedExchanges(
+            Exchanges(memories, who, options), options.patience, anyio.CapacityLimiter(THREADS)
+        )
         self._upstream = Upstream(
             options.upstreams,
             timeout=options.timeout,
@@ -149,22 +151,11 @@ class _Proxy:
 
     async def _prepare(self, asked: Asked, seen: Seen, most: int | None = None) -> Prepared:
         """Return what is sent, and let it be seen."""
-        prepared = await self._prepared(asked, most)
+        prepared = await self._exchanges.prepare(asked, most)
         seen.sends(prepared)
         return prepared
-
-    async def _prepared(self, asked: Asked, most: int | None) -> Prepared:
-        """Return what is sent; the request as it came if that takes too long."""
-        work = partial(self._exchanges.prepare, asked, most=most)
-        try:
-            with anyio.fail_after(self._options.patience):
-                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
-        except TimeoutError:
-            return self._exchanges.bypassed(asked, "too_slow")
 
     async def _answered(self, asked: Asked, seen: Seen, prepared: Prepared, reply: Reply) -> None:
         """Append a reply, whatever happens to the connection meanwhile; wait for it so long."""
         seen.replied(reply)
-        work = partial(self._exchanges.answered, asked, prepared, reply)
-        with anyio.move_on_after(self._options.patience, shield=True):
-            await to_thread.run_sync(work, abandon_on_cancel=True)
+        await self._exchanges.answered(asked, prepared, reply)

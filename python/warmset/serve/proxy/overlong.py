@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.evict.overflow import is_overflow
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 STATUSES: Final = (400, 413)
 """Statuses of answers that may say so."""
@@ -37,3 +40,19 @@ def too_long(status: int, said: bytes) -> bool:
         said: Its body.
     """
     return status in STATUSES and is_overflow(_ToldError(status, said))
+
+
+async def begun(chunks: AsyncIterator[bytes], into: list[bytes]) -> bool:
+    """Read the beginning of an error, as far as it is looked at; return whether that is all of it.
+
+    Args:
+        chunks: Its pieces, as they arrive.
+        into: Gets those that were read, also if more of them break off.
+    """
+    size = 0
+    async for chunk in chunks:
+        into.append(chunk)
+        size += len(chunk)
+        if size > MOST_SAID:
+            return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -12,16 +13,15 @@ import httpx2
 from starlette.responses import JSONResponse, Response
 
 from warmset._support.log import event, kind, room
-from warmset.serve.proxy.along import Along
-from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, too_long
+from warmset.serve.proxy.along import Along, copied
+from warmset.serve.proxy.overlong import STATUSES, STEP, begun, too_long
 from warmset.serve.proxy.upstream import returned, with_beta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from starlette.types import Receive, Scope, Send
 
-    from warmset.serve.proxy.along import Step
     from warmset.serve.proxy.exchange import Prepared
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.proxy.upstream import Upstream
@@ -131,7 +131,7 @@ class Relay(Response):
             broken: Exception | None = None
             if not last and answer.status_code in STATUSES:
                 try:
-                    whole = await _begun(chunks, first)
+                    whole = await begun(chunks, first)
                 except (httpx2.HTTPError, httpx2.StreamError) as error:
                     whole, broken = False, error  # it breaks off behind what had come
                 if whole and too_long(answer.status_code, b"".join(first)):
@@ -149,44 +149,12 @@ class Relay(Response):
                     await send.more(chunk)
             else:
                 along = Along(reading.surface, answer.headers, early=prepared.waits)
-                await _copied(send, chunks, along, partial(reading.answered, prepared))
+                answered = partial(reading.answered, prepared)
+                async with aclosing(copied(chunks, along, answered)) as pieces:
+                    async for chunk in pieces:
+                        await send.more(chunk)
             await send.end()
             return True
-
-
-async def _begun(chunks: AsyncIterator[bytes], into: list[bytes]) -> bool:
-    """Read the beginning of an error; return whether that is all of it."""
-    size = 0
-    async for chunk in chunks:
-        into.append(chunk)
-        size += len(chunk)
-        if size > MOST_SAID:
-            return False
-    return True
-
-
-async def _copied(
-    send: _Sent,
-    chunks: AsyncIterator[bytes],
-    along: Along,
-    answered: Callable[[Reply], Awaitable[None]],
-) -> None:
-    """Pass the pieces of an answer on, and append its reply before its end."""
-
-    async def do(step: Step) -> None:
-        if step.reply is not None:
-            await answered(step.reply)
-        for chunk in step.chunks:
-            await send.more(chunk)
-
-    try:
-        async for chunk in chunks:
-            await do(along.take(chunk))
-    except (httpx2.HTTPError, httpx2.StreamError):
-        for chunk in along.broken():
-            await send.more(chunk)
-        raise
-    await do(along.end())
 
 
 class _Sent:

@@ -10,15 +10,14 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-import anyio
 import httpx2
-from anyio import to_thread
 
 from warmset.llm import Deadline, OutOfTimeError
-from warmset.serve.proxy.along import Along
+from warmset.serve.proxy.along import Along, copied
+from warmset.serve.proxy.awaited import AwaitedExchanges
 from warmset.serve.proxy.exchange import Asked, Prepared
 from warmset.serve.proxy.naming import HEADER, HeaderError
-from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, too_long
+from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, begun, too_long
 from warmset.serve.proxy.surfaces import fetched_of, surface_behind
 from warmset.serve.proxy.upstream import OWN, forwarded, with_beta
 
@@ -168,6 +167,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     def __init__(self, inner: httpx2.AsyncClient, process: InProcess) -> None:
         self._inner = inner
         self._process = process
+        self._exchanges = AwaitedExchanges(process.exchanges, process.patience)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request."""
@@ -176,46 +176,33 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             answer = await self._inner.send(request, stream=True)
             return _plain(answer, _AsyncStream(answer.aiter_raw(), answer.aclose))
         try:
-            prepared = await self._prepared(asked)
+            prepared = await self._exchanges.prepare(asked)
         except HeaderError as error:
             return self._process.refused(error)
         answer = await self._inner.send(self._process.sent(request, prepared), stream=True)
         first: list[bytes] = []
         pieces = answer.aiter_raw()
         if prepared.window is not None and answer.status_code in STATUSES:
-            first, whole = await _asome(pieces)
+            whole = await begun(pieces, first)
             if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
                 first = []
-                prepared = await self._prepared(asked, int(prepared.window.tokens * STEP))
+                prepared = await self._exchanges.prepare(asked, int(prepared.window.tokens * STEP))
                 again = self._process.sent(request, prepared)
                 answer = await self._inner.send(again, stream=True)
                 pieces = answer.aiter_raw()
         chunks = _achain(first, pieces)
         if answer.is_success:
             along = Along(asked.surface, answer.headers, early=prepared.waits)
-            chunks = _acopied(chunks, along, partial(self._answered, asked, prepared))
+            chunks = copied(chunks, along, partial(self._answered, asked, prepared))
         return self._process.answered(answer, prepared, _AsyncStream(chunks, answer.aclose))
 
     async def aclose(self) -> None:
         """Close the HTTP client behind."""
         await self._inner.aclose()
 
-    async def _prepared(self, asked: Asked, most: int | None = None) -> Prepared:
-        exchanges = self._process.exchanges
-        work = partial(exchanges.prepare, asked, most=most)
-        try:
-            with anyio.fail_after(self._process.patience):
-                return await to_thread.run_sync(work, abandon_on_cancel=True)
-        except TimeoutError:
-            return exchanges.bypassed(asked, "too_slow")
-
     async def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:
-        exchanges = self._process.exchanges
-        work = partial(exchanges.answered, asked, prepared, reply)
-        with anyio.move_on_after(self._process.patience, shield=True) as waited:
-            await to_thread.run_sync(work, abandon_on_cancel=True)
-        if waited.cancelled_caught:
-            exchanges.left(asked, TimeoutError())
+        if not await self._exchanges.answered(asked, prepared, reply):
+            self._process.exchanges.left(asked, TimeoutError())
 
 
 class _Stream(httpx2.SyncByteStream):
@@ -269,15 +256,6 @@ def _some(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
     return first, True
 
 
-async def _asome(pieces: AsyncIterator[bytes]) -> tuple[list[bytes], bool]:
-    first: list[bytes] = []
-    async for chunk in pieces:
-        first.append(chunk)
-        if sum(map(len, first)) > MOST_SAID:
-            return first, False
-    return first, True
-
-
 async def _achain(first: Iterable[bytes], pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     for chunk in first:
         yield chunk
@@ -302,24 +280,3 @@ def _copied(
     if step.reply is not None:
         answered(step.reply)
     yield from step.chunks
-
-
-async def _acopied(
-    chunks: AsyncIterator[bytes], along: Along, answered: Callable[[Reply], Awaitable[None]]
-) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in chunks:
-            step = along.take(chunk)
-            if step.reply is not None:
-                await answered(step.reply)
-            for one in step.chunks:
-                yield one
-    except _BROKEN:
-        for one in along.broken():
-            yield one
-        raise
-    step = along.end()
-    if step.reply is not None:
-        await answered(step.reply)
-    for one in step.chunks:
-        yield one

@@ -1,0 +1,53 @@
+"""Exchanges for who must not wait: in threads, and no longer than their patience."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+if TYPE_CHECKING:
+    from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
+    from warmset.serve.replies import Reply
+
+
+class AwaitedExchanges:
+    """Puts windows into requests, and appends what is answered, beside an event loop.
+
+    Args:
+        exchanges: Does it.
+        patience: Seconds that a window may take before the request goes as it came.
+        limiter: How many windows are made at once; that of all threads if not given.
+    """
+
+    def __init__(
+        self,
+        exchanges: Exchanges,
+        patience: float,
+        limiter: anyio.CapacityLimiter | None = None,
+    ) -> None:
+        self._exchanges = exchanges
+        self._patience = patience
+        self._limiter = limiter
+
+    async def prepare(self, asked: Asked, most: int | None = None) -> Prepared:
+        """Return what is sent; the request as it came if that takes too long."""
+        work = partial(self._exchanges.prepare, asked, most=most)
+        try:
+            with anyio.fail_after(self._patience):
+                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        except TimeoutError:
+            return self._exchanges.bypassed(asked, "too_slow")
+
+    async def answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
+        """Append a reply, whatever happens to the connection meanwhile.
+
+        Returns:
+            Whether it was done in time; if not, it goes on in its thread.
+        """
+        work = partial(self._exchanges.answered, asked, prepared, reply)
+        with anyio.move_on_after(self._patience, shield=True) as waited:
+            await to_thread.run_sync(work, abandon_on_cancel=True)
+        return not waited.cancelled_caught
