@@ -18,10 +18,14 @@ from warmset.options import Mode  # noqa: TC001 - read at run time
 with extra("serve"):
     from warmset.serve.proxy.guard import GuardOptions, check_bind, check_upstream
     from warmset.serve.proxy.options import PATIENCE, ProxyOptions
-    from warmset.serve.proxy.server import Listening, run, tenants_of
+    from warmset.serve.proxy.server import Listening, Serving, run, tenants_of
     from warmset.serve.proxy.upstream import BASES, Upstreams
+    from warmset.serve.proxy.workers import run_workers
 
 PORT: Final = 8787
+
+MOST: Final = 256
+"""How many workers there may be."""
 
 _Flag = Annotated[bool, Parameter(negative="")]
 _Several = Annotated[tuple[str, ...] | None, Parameter(negative="")]
@@ -48,6 +52,7 @@ def serve(
     mode: Mode = "auto",
     budget: int | None = None,
     patience: float = PATIENCE,
+    workers: int = 1,
     show_names: _Flag = False,
     embedder: str | None = None,
     key_file: Path | None = None,
@@ -74,6 +79,7 @@ def serve(
         mode: How windows are built: auto, steady, jit, recency or full.
         budget: The most tokens of a call; what the model's context allows if not given.
         patience: Seconds that a window may take before the request goes upstream as it came.
+        workers: How many processes answer, all on this store; SIGHUP replaces them one by one.
         show_names: Show the names of conversations on the page; digests of them if not given.
         embedder: The source of vectors: minilm, static, openai, cohere, voyage or lexical; minilm
             if not given.
@@ -82,6 +88,8 @@ def serve(
     token = None if token_file is None else token_file.read_text("utf-8").strip()
     if token == "":
         raise InvalidInputError("token_file: it is empty; put a long random text into it")
+    if not 1 <= workers <= MOST:
+        raise InvalidInputError(f"workers: expected 1 to {MOST}, found {workers}")
     check_bind(host, allow_remote=allow_remote, token=token)
     given = Upstreams.of(upstream or ()).bases
     options = ProxyOptions(
@@ -110,7 +118,11 @@ def serve(
     def ready(address: str) -> None:
         print(f"warmset: {address} keeps turns in {memory}", file=sys.stderr, flush=True)
 
-    run(memory, store, options, guard, listening, ready=ready)
+    serving = Serving(memory=memory, store=store, options=options, guard=guard)
+    if workers == 1:
+        run(serving, listening, ready=ready)
+    else:
+        run_workers(serving, listening, workers, ready=ready)
     return 0
 
 

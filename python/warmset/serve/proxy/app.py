@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +17,7 @@ from warmset.serve.proxy.awaited import AwaitedExchanges
 from warmset.serve.proxy.connecting import Connecting
 from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
 from warmset.serve.proxy.naming import HeaderError
-from warmset.serve.proxy.pages import pages
+from warmset.serve.proxy.pages import SAFE, pages
 from warmset.serve.proxy.paths import raw_of
 from warmset.serve.proxy.relay import Address, Reading, Relay
 from warmset.serve.proxy.surfaces import fetched_of, provider_of, surface_of
@@ -56,10 +57,15 @@ def application(
 
     @asynccontextmanager
     async def life(_app: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await proxy.aclose()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watcher.tell)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await proxy.aclose()
+                    await to_thread.run_sync(watcher.told)
 
     routes = [
         Route("/_warmset/health", proxy.health, methods=["GET"]),
@@ -107,14 +113,16 @@ class _Proxy:
         """Say whether the store can be read."""
 
         def read() -> dict[str, Any]:
-            return {"status": "ok", "messages": self._memories.first.stats()["messages"]}
+            messages = self._memories.first.stats()["messages"]
+            return {"status": "ok", "messages": messages, "process": os.getpid()}
 
         try:
             with anyio.fail_after(self._options.patience):
                 said = await to_thread.run_sync(read, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - that is what it says
-            return JSONResponse({"status": "bypass", "why": type(error).__name__}, status_code=503)
-        return JSONResponse(said)
+            why = {"status": "bypass", "why": type(error).__name__}
+            return JSONResponse(why, status_code=503, headers=SAFE)
+        return JSONResponse(said, headers=SAFE)
 
     async def answer(self, request: Request) -> Response:
         """Answer any request: with a window where it has a list, else as it came."""

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from warmset.serve.proxy.memories import Memories
     from warmset.serve.proxy.watch import Watcher
 
-_SAFE: Final = {
+SAFE: Final = {
     "cache-control": "no-store",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+"""Headers of the proxy's own answers: nobody keeps them, and no other site reads them."""
 
 
 def pages(watcher: Watcher, memories: Memories, *, patience: float) -> list[Route]:
@@ -68,7 +69,8 @@ class _Pages:
 
     async def state(self, _request: Request) -> Response:
         """Answer what the page shows."""
-        return JSONResponse(self._watcher.recent.state(), headers=_SAFE)
+        state = await to_thread.run_sync(self._watcher.state)
+        return JSONResponse(state, headers=SAFE)
 
     async def metrics(self, _request: Request) -> Response:
         """Answer all counts; a store that does not answer leaves its backlog as it was."""
@@ -79,8 +81,8 @@ class _Pages:
 
         with anyio.move_on_after(self._patience):
             await to_thread.run_sync(quiet, look, abandon_on_cancel=True)
-        text = await to_thread.run_sync(self._watcher.metrics.text)
-        return Response(text, headers={**_SAFE, "content-type": CONTENT_TYPE})
+        text = await to_thread.run_sync(self._watcher.counts)
+        return Response(text, headers={**SAFE, "content-type": CONTENT_TYPE})
 
 
 async def _slash(_request: Request) -> Response:
@@ -93,7 +95,7 @@ async def _page(_request: Request) -> Response:
         text,
         media_type="text/html",
         headers={
-            **_SAFE,
+            **SAFE,
             "content-security-policy": policy,
             "cross-origin-opener-policy": "same-origin",
         },

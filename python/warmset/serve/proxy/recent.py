@@ -160,6 +160,11 @@ class Recent:
         with self._lock:
             self._totals.streams += more
 
+    def known(self) -> list[str]:
+        """Return the digests of all conversations that are kept."""
+        with self._lock:
+            return list(self._talks)
+
     def state(self) -> dict[str, Any]:
         """Return all of it as JSON values, the newest first."""
         with self._lock:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,9 +20,10 @@ from warmset.serve.proxy.tenants import Tenants, secret_of
 from warmset.serve.proxy.watch import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from warmset.serve.proxy.gathered import Gathered
     from warmset.serve.proxy.guard import GuardOptions
     from warmset.serve.proxy.options import ProxyOptions
 
@@ -77,50 +79,81 @@ def tenants_of(memory: Path) -> Tenants:
     return Tenants(secret_of(memory), Aliases(memory))
 
 
-def run(
-    memory: Path,
-    store: Mapping[str, Any],
-    options: ProxyOptions,
-    guard: GuardOptions,
-    listening: Listening,
-    *,
-    ready: Callable[[str], None],
-) -> None:
-    """Serve until the process is told to end.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What a proxy serves: enough to build it in any process.
 
     Args:
         memory: The store's directory.
         store: The options of `Memory.open`.
         options: What the proxy is told.
         guard: Who is let in.
+    """
+
+    memory: Path
+    store: Mapping[str, Any]
+    options: ProxyOptions
+    guard: GuardOptions
+
+    @contextmanager
+    def opened(self, gathered: Gathered | None = None) -> Iterator[Guard]:
+        """Open the store, and return the application; close the store at the end.
+
+        Args:
+            gathered: Where workers tell each other what they saw; None for one process alone.
+
+        Raises:
+            WarmsetError: The store cannot be opened.
+        """
+        memories = Memories(self.memory, self.store)
+        try:
+            callers = Callers(tenants_of(self.memory), self.options)
+            secret, names = secret_of(self.memory), self.options.names
+            watcher = Watcher(secret=secret, names=names, gathered=gathered)
+            app = application(memories, callers, self.options, watcher)
+            yield Guard(app, self.guard, refused=watcher.refused)
+        finally:
+            memories.close()
+
+
+def settings(listening: Listening) -> dict[str, Any]:
+    """Return the options of a server, which are the same for each process."""
+    return {
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "date_header": False,
+        "proxy_headers": False,
+        "backlog": _BACKLOG,
+        "timeout_graceful_shutdown": listening.grace,
+        "lifespan": "on",
+    }
+
+
+def silence() -> None:
+    """Keep the HTTP client from logging URLs, where Google's clients may send their keys."""
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the base URL that leads to a socket."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(serving: Serving, listening: Listening, *, ready: Callable[[str], None]) -> None:
+    """Serve until the process is told to end.
+
+    Args:
+        serving: What is served.
         listening: Where it listens.
         ready: Called with the address once it can be reached.
 
     Raises:
         WarmsetError: The store cannot be opened, or nobody can listen there.
     """
-    bound = listening.bound()
-    with bound:
-        memories = Memories(memory, store)
-        try:
-            host, port = bound.getsockname()[:2]
-            callers = Callers(tenants_of(memory), options)
-            watcher = Watcher(secret=secret_of(memory), names=options.names)
-            watched = application(memories, callers, options, watcher)
-            app = Guard(watched, guard, refused=watcher.refused)
-            config = uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                backlog=_BACKLOG,
-                timeout_graceful_shutdown=listening.grace,
-                lifespan="on",
-            )
-            shown = f"[{host}]" if ":" in host else host
-            ready(f"http://{shown}:{port}")
-            uvicorn.Server(config).run(sockets=[bound])
-        finally:
-            memories.close()
+    silence()
+    with listening.bound() as bound, serving.opened() as app:
+        ready(address_of(bound))
+        uvicorn.Server(uvicorn.Config(app, **settings(listening))).run(sockets=[bound])

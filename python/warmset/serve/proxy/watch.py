@@ -11,12 +11,15 @@ import re
 import secrets
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import anyio
+from anyio import to_thread
 from starlette.responses import Response
 
 from warmset._support.log import event, kind, room
-from warmset.serve.proxy.metrics import Metrics
+from warmset.serve.proxy import metrics
+from warmset.serve.proxy.gathered import EVERY
 from warmset.serve.proxy.outcome import CRASHED, GONE, Outcome, model_of
 from warmset.serve.proxy.recent import Recent, Row
 from warmset.serve.proxy.saving import Before, saved_usd
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from warmset.serve.proxy.callers import Talk
     from warmset.serve.proxy.exchange import Prepared
+    from warmset.serve.proxy.gathered import Gathered
     from warmset.serve.proxy.relay import Address
     from warmset.serve.proxy.spans import Spans
     from warmset.serve.proxy.surfaces import Provider, Surface
@@ -52,12 +56,20 @@ class Watcher:
         secret: What digests of conversations are made with, at least 16 bytes; they are the same
             after a restart if it is. Made anew if not given.
         names: Whether the page shows the names of conversations.
+        gathered: Where workers tell each other what they saw; None for one process alone.
     """
 
-    def __init__(self, *, secret: bytes | None = None, names: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        secret: bytes | None = None,
+        names: bool = False,
+        gathered: Gathered | None = None,
+    ) -> None:
         self._secret = (secret or secrets.token_bytes(32))[:64]
+        self._gathered = gathered
         self._names = names
-        self.metrics = Metrics()
+        self.metrics = metrics.Metrics()
         self.recent = Recent()
         self._spans = _spans()
 
@@ -81,6 +93,35 @@ class Watcher:
     def refused(self, reason: str) -> None:
         """Count a request that the guard refused."""
         quiet(self.metrics.refused, reason)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows, of all workers, as JSON values; it may read files."""
+        own = self.recent.state()
+        if self._gathered is None:
+            return own
+        return self._gathered.state(own, self.recent.known())
+
+    async def tell(self) -> None:
+        """Let other workers see what this one sees, as long as it is not cancelled."""
+        gathered = self._gathered
+        while gathered is not None:
+            await to_thread.run_sync(quiet, self._tell, gathered)
+            await anyio.sleep(EVERY)
+
+    def told(self) -> None:
+        """Let other workers see what this one saw at last."""
+        if self._gathered is not None:
+            quiet(self._tell, self._gathered)
+
+    def counts(self) -> bytes:
+        """Return all counts, of all workers, in the format of `metrics`."""
+        if self._gathered is not None:
+            for process in self._gathered.ended():
+                metrics.ended(process)
+        return self.metrics.text()
+
+    def _tell(self, gathered: Gathered) -> None:
+        gathered.write(self.recent.state(), self.recent.known())
 
     def digest(self, talk: Talk) -> str:
         """Return what stands for a conversation where its name may not be shown."""
