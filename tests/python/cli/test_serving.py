@@ -20,19 +20,27 @@ from warmset.cli.app import run
 KEY = "sk-canary-0123456789"
 
 
+LOGGING = """
+import logging
+logging.basicConfig(level=logging.DEBUG)
+from warmset.cli.entry import main
+main()
+"""
+"""A program that is the command, and logs everything, of every library."""
+
+
 @contextmanager
-def serving(store, *options):
+def serving(store, *options, program=("-m", "warmset")):
     """Start the command; yield its address and the process."""
-    command = [sys.executable, "-m", "warmset", "serve", "--memory", str(store)]
+    command = [sys.executable, *program, "serve", "--memory", str(store)]
     command += ["--port", "0", "--embedder", "lexical", *options]
     process = subprocess.Popen(  # noqa: S603 - this test's own program
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        line = process.stderr.readline()
-        found = re.search(r"http://\S+:\d+", line)
-        assert found, line + process.stderr.read()
-        yield found[0], process
+        while not (found := re.search(r"warmset: (http://\S+:\d+)", process.stderr.readline())):
+            assert process.poll() is None, process.stderr.read()
+        yield found[1], process
     finally:
         process.kill()
         process.communicate()
@@ -95,13 +103,17 @@ def test_a_restart_knows_the_conversation_again(httpserver, tmp_path):
         before = shown(url)
         process.send_signal(signal.SIGKILL)  # nobody can tell it to end
         process.wait(10)
-    with serving(store, *upstream, "--show-names") as (url, process):
+    logs = {"program": ("-c", LOGGING)}
+    with serving(store, *upstream, "--show-names", **logs) as (url, process):
         loop.client = loop.client.with_options(base_url=f"{url}/v1", api_key=KEY)
         messages.append(asked(9))
         loop.call(messages)
         after = shown(url)
+        httpx2.get(f"{url}/v1beta/models?key={KEY}")
         process.terminate()
-        process.communicate(timeout=20)
+        _out, logged = process.communicate(timeout=20)
+    assert "Application startup complete" in logged
+    assert KEY not in logged
     [tenant] = set(re.findall(rb"key-[0-9a-f]{32}", everything(store)))
     with Memory.open(store, embedder="lexical", tenant=tenant.decode()) as memory:
         [name] = memory.conversations()
