@@ -38,7 +38,8 @@ class ResponsesDraft:
         """Read an event: those with a response, and those with an item that is done."""
         kind = kind_of(event)
         if kind == "response.output_item.done":
-            self._items[event["output_index"]] = event["item"]
+            place = event.get("output_index", len(self._items))  # some servers say none
+            self._items[place] = event["item"]
         elif kind == "error":
             self._status = "failed"
         elif kind.startswith("response.") and isinstance(event.get("response"), dict):

@@ -39,6 +39,15 @@ def test_items_come_in_the_order_of_the_output():
     assert list(found.messages) == streams.OUTPUT
 
 
+def test_items_of_a_server_that_does_not_say_their_places_come_as_they_are_done():
+    items = [{**streams.SAID, "id": f"msg_{at}"} for at in range(3)]
+    done = [{"type": "response.output_item.done", "item": one} for one in items]
+    end = {"type": "response.completed", "response": {"status": "completed"}}
+    reply = replied("responses", *done, end)
+    assert list(reply.messages) == items
+    assert reply.is_complete
+
+
 @pytest.mark.parametrize("status", ["incomplete", "failed", "cancelled", "queued", "in_progress"])
 def test_reasoning_without_what_follows_it_is_left_out(status):
     output = [streams.SAID, streams.REASONING]
