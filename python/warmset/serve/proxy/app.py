@@ -53,6 +53,7 @@ def application(
         watcher: Watches it; one of its own if not given.
     """
     watcher = watcher or Watcher(names=options.names)
+    memories.tell("page", watcher.recent)
     proxy = _Proxy(memories, who, options, watcher)
 
     @asynccontextmanager

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from warmset.engine.catalog import Attached
+
 KEPT: Final = 256
 """Handles that are kept; those that were not used for longest are given up for others."""
 
@@ -46,6 +48,17 @@ class Memories:
         self._lock = lock("memories")
         self._open: OrderedDict[str, _Held] = OrderedDict()
         self.first = Memory.open(path, **self._options)
+
+    def tell(self, name: str, attached: Attached) -> None:
+        """Let something know when a conversation is erased, by whomever, until the store is closed.
+
+        Args:
+            name: What it is called.
+            attached: It; `forget` is called while the store's lock is held.
+        """
+        engine = self.first.__warmset_engine__()
+        with engine.lock:
+            engine.attached[name,] = attached
 
     @contextmanager
     def of(self, tenant: str) -> Iterator[Memory]:

@@ -150,7 +150,7 @@ class Recent:
             talk = self._talks.setdefault(row.conversation, _Talk(name))
             talk.turns, talk.tokens, talk.at = row.turns, row.tokens_in, row.at
             talk.windows += 1
-            talk.before = before
+            talk.name, talk.before = name, before
             self._talks.move_to_end(row.conversation)
             while len(self._talks) > self._most:
                 self._talks.popitem(last=False)
@@ -159,6 +159,18 @@ class Recent:
         """Count open streams: 1 for one that began, -1 for one that ended."""
         with self._lock:
             self._totals.streams += more
+
+    def forget(self) -> None:
+        """Forget all names, because something was erased: whose name goes is not told.
+
+        Those that are still there come back with their next window.
+        """
+        with self._lock:
+            for talk in self._talks.values():
+                talk.name = None
+
+    def close(self, _timeout: float, /) -> None:
+        """Go on, though the store is closed: what is shown is here."""
 
     def known(self) -> list[str]:
         """Return the digests of all conversations that are kept."""

@@ -47,6 +47,12 @@ def names(proxy):
         return {name: len(memory.conversation(name)) for name in memory.conversations()}
 
 
+def shown(proxy):
+    """Return the names of conversations that the page shows."""
+    state = httpx2.get(f"{proxy.url}/_warmset/state").json()
+    return {one["name"] for one in state["conversations"]} - {None}
+
+
 def erase(proxy, **what):
     [tenant] = proxy.memories._open
     with proxy.memories.of(tenant) as memory:
@@ -63,15 +69,17 @@ with Memory.open(sys.argv[1], embedder="lexical", tenant=sys.argv[2]) as memory:
 
 @pytest.mark.parametrize("here", [True, False])
 def test_an_erased_conversation_begins_anew_under_another_name(proxied, upstream, who, here):
-    with proxied(upstream, who=who) as proxy:
+    with proxied(upstream, who=who, names=True) as proxy:
         ask(proxy, "a")
         ask(proxy, "a", "b")
         ask(proxy, "other")
         old, other = names(proxy)
+        assert shown(proxy) == {old, other}
         [tenant] = proxy.memories._open
         if here:
             erase(proxy, conversation=old)
             assert not who._recognition._tenants
+            assert shown(proxy) == set()
         else:
             where = [str(proxy.memories._path), tenant, old]
             run = [sys.executable, "-c", _ELSEWHERE, *where]
@@ -81,7 +89,9 @@ def test_an_erased_conversation_begins_anew_under_another_name(proxied, upstream
         assert old not in found
         assert found.pop(other) == 2
         assert list(found.values()) == [6]
+        assert shown(proxy) == set(names(proxy)) - {other}
         ask(proxy, "other", "again")
+        assert shown(proxy) == set(names(proxy))
         assert names(proxy)[other] == 4
 
 

@@ -37,7 +37,8 @@ def page(browser):
     browser.prefers(color_scheme="light")
     yield browser
     browser.value("1")  # hear what it still has to say
-    assert browser.complaints == []
+    # A proxy ends while its page is still open, which may notice.
+    assert [one for one in browser.complaints if "ERR_CONNECTION_REFUSED" not in one] == []
 
 
 @pytest.fixture
