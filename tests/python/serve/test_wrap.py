@@ -6,7 +6,9 @@ import asyncio
 import json
 import logging
 import os
+import socket
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -192,6 +194,54 @@ def test_errors_come_as_they_are(httpserver, memory, awaited):
     assert raised.value.response.headers["retry-after"] == "7"
     assert raised.value.body == said_["error"]
     assert said(memory) == [HELLO[0]["content"]]
+
+
+BEGUN = b'{"error": {"message": "too lo'
+
+
+@contextmanager
+def breaking():
+    """Run a server whose answer is an error that breaks off; yield its address."""
+
+    def answer():
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(1 << 16)
+            head = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 500\r\n\r\n"
+            connection.sendall(head + BEGUN)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        thread.join()
+
+
+def test_an_error_that_breaks_off_has_its_status_and_what_came(memory):
+    with breaking() as url:
+        http = wrap(openai.OpenAI(base_url=url, api_key="k"), memory, conversation="c")._client
+        body = {"model": "m", "messages": HELLO}
+        with http.stream("POST", f"{url}/chat/completions", json=body) as answer:
+            pieces = answer.iter_raw()
+            assert (answer.status_code, next(pieces)) == (400, BEGUN)
+            with pytest.raises(httpx2.RemoteProtocolError):
+                next(pieces)
+
+
+def test_the_same_if_it_is_awaited(memory):
+    asyncio.run(_awaited(memory))
+
+
+async def _awaited(memory):
+    with breaking() as url:
+        client = openai.AsyncOpenAI(base_url=url, api_key="k")
+        http = wrap(client, memory, conversation="c")._client
+        body = {"model": "m", "messages": HELLO}
+        async with http.stream("POST", f"{url}/chat/completions", json=body) as answer:
+            pieces = answer.aiter_raw()
+            assert (answer.status_code, await anext(pieces)) == (400, BEGUN)
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await anext(pieces)
 
 
 @pytest.mark.parametrize("awaited", [False, True])

@@ -124,7 +124,7 @@ class Transport(httpx2.BaseTransport):
         first: list[bytes] = []
         pieces = answer.iter_raw()
         if prepared.window is not None and answer.status_code in STATUSES:
-            first, whole = _some(pieces)
+            first, whole, pieces = _some(pieces)
             if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
                 first = []
                 prepared = self._prepared(asked, int(prepared.window.tokens * STEP))
@@ -181,9 +181,12 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
             return self._process.refused(error)
         answer = await self._inner.send(self._process.sent(request, prepared), stream=True)
         first: list[bytes] = []
-        pieces = answer.aiter_raw()
+        pieces: AsyncIterator[bytes] = answer.aiter_raw()
         if prepared.window is not None and answer.status_code in STATUSES:
-            whole = await begun(pieces, first)
+            try:
+                whole = await begun(pieces, first)
+            except _BROKEN as error:
+                whole, pieces = False, _afails(error)
             if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
                 first = []
                 prepared = await self._exchanges.prepare(asked, int(prepared.window.tokens * STEP))
@@ -246,14 +249,30 @@ def _plain(
     )
 
 
-def _some(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
-    """Return the first pieces of an error, and whether these are all."""
+def _some(pieces: Iterator[bytes]) -> tuple[list[bytes], bool, Iterator[bytes]]:
+    """Return the first pieces of an error, whether these are all, and the rest.
+
+    If it breaks off, the rest is that it does: the client has its status before.
+    """
     first: list[bytes] = []
-    for chunk in pieces:
-        first.append(chunk)
-        if sum(map(len, first)) > MOST_SAID:
-            return first, False
-    return first, True
+    try:
+        for chunk in pieces:
+            first.append(chunk)
+            if sum(map(len, first)) > MOST_SAID:
+                return first, False, pieces
+    except _BROKEN as error:
+        return first, False, _fails(error)
+    return first, True, pieces
+
+
+def _fails(error: Exception) -> Iterator[bytes]:
+    raise error
+    yield b""  # so that it is raised where the pieces are read
+
+
+async def _afails(error: Exception) -> AsyncIterator[bytes]:
+    raise error
+    yield b""  # as above
 
 
 async def _achain(first: Iterable[bytes], pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
