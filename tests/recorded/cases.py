@@ -148,7 +148,7 @@ def _windows(
                 made = _tried(_processed, memory, messages[:cut], given)
             else:
                 if cut > before:
-                    one.append(messages[before:cut], at=now, speaker=draw.choice((None, "Ines")))
+                    one.append(messages[before:cut], at=now, speaker=draw.choice((None, "Petra")))
                     memory.flush()  # records of vectors have ids, too
                 query = draw.choice((None, sentence(draw)))
                 made = _tried(_window, one, query, asked)

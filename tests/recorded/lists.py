@@ -33,7 +33,7 @@ _FORMS: Final = (
     "Is it true that {}?",
     "No, {}; that was wrong before.",
     "{}.",
-    "My name is Ines, and {}.",
+    "My name is Petra, and {}.",
     "```\n{}\n```",
 )
 
