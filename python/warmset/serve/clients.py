@@ -138,7 +138,6 @@ def _like(inner: httpx2.Client | httpx2.AsyncClient) -> dict[str, Any]:
         "params": inner.params,
         "cookies": inner.cookies,
         "timeout": inner.timeout,
-        "trust_env": False,
     }
 
 

@@ -145,7 +145,7 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(given, ipaddress.IPv6Address):
-        if given.teredo is not None or given.scope_id is not None or given.is_site_local:
+        if given.scope_id is not None or given.is_site_local:
             return False
         inner = given.ipv4_mapped or given.sixtofour
         if given in _NAT64:

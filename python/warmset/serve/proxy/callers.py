@@ -80,6 +80,9 @@ class Callers:
     ) -> Talk:
         """Return the conversation: as the request names it, else by its list.
 
+        A list belongs to no conversation that has messages of another dialect: it could not be
+        stored there.
+
         Args:
             memory: What the tenant has.
             headers: As above.
@@ -103,12 +106,15 @@ class Callers:
         def stored(like: Listed) -> Iterator[Stored]:
             for name in memory.conversations():
                 one = memory.conversation(name) if name.startswith(PREFIX) else None
-                if one is not None and one.dialect in (None, dialect):
+                if one is not None and _takes(one, dialect):
                     found = _read(one, like, dialect)
                     if found is not None:
                         yield Stored(name, found)
 
         found = self._recognition.recognise(memory.tenant, listed, stored)
+        while not found.new and not _takes(memory.conversation(found.name), dialect):
+            self._recognition.drop(memory.tenant, found.name)
+            found = self._recognition.recognise(memory.tenant, listed, stored)
         return Talk(memory.tenant, found.name, listed)
 
     def replied(self, talk: Talk, reply: Sequence[Message], surface: Surface, /) -> None:
@@ -122,6 +128,11 @@ class Callers:
         if talk.listed is not None:
             said = listed_of(reply, surface.dialect).digests
             self._recognition.replied(talk.tenant, talk.name, talk.listed, said)
+
+
+def _takes(one: Conversation, dialect: Dialect) -> bool:
+    """Return whether a conversation takes messages of a dialect."""
+    return one.dialect in (None, dialect)
 
 
 def _read(one: Conversation, like: Listed, dialect: Dialect) -> Listed | None:

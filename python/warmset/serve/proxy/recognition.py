@@ -224,6 +224,11 @@ class Recognition:
                 place.note(name, after)
                 place.shrink(*self._bounds)
 
+    def drop(self, tenant: str, name: str) -> None:
+        """Forget one conversation; it is read from the store again where a list is not found."""
+        with self._lock:
+            self._place(tenant).drop(name)
+
     def forget(self) -> None:
         """Forget everything, because something was erased: whose digests go is not told.
 

@@ -166,7 +166,6 @@ class Upstream:
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
-            trust_env=False,
             timeout=httpx2.Timeout(timeout, connect=CONNECT),
             transport=Transport(connecting or Connecting(), limits),
         )

@@ -150,12 +150,21 @@ def test_what_is_no_upstream(url):
     assert raised.value.__cause__ is None
 
 
-@pytest.mark.parametrize("url", ["http://api.example", "http://93.184.216.34", "http://10.0.0.5"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://api.example", "http://api.example:8080", "http://93.184.216.34", "http://10.0.0.5:81"],
+)
 def test_http_is_for_the_loopback_and_what_is_listed(url):
     with pytest.raises(InvalidInputError, match="use https"):
         checked(url)
     host = url.removeprefix("http://")
-    assert checked(url, private=[f"{host}:80"]) == url
+    assert checked(url, private=[host if ":" in host else f"{host}:80"]) == url
+
+
+@pytest.mark.parametrize("end", ["/@me", "/v1?x", "/v1#x"])
+def test_a_base_url_ends_with_its_path(end):
+    with pytest.raises(InvalidInputError, match="without a user, a query and a fragment"):
+        checked(f"https://api.example{end}")
 
 
 NOT_PUBLIC = [

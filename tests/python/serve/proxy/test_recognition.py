@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from warmset.errors import InvalidInputError
-from warmset.serve.proxy.listed import Listed, listed_of
+from warmset.serve.proxy.listed import Listed, _Seen, listed_of
 from warmset.serve.proxy.recognition import Recognition, Stored, _Tenant
 
 T = "key-1"
@@ -346,6 +346,17 @@ def test_what_is_known_is_newer_than_the_store(one):
     assert order.index(name) < order.index(unanswered)
 
 
+def test_what_is_dropped_is_found_in_the_store_again_and_nothing_else_goes(one):
+    name = one.recognise(T, listed("u1 r1")).name
+    other = one.recognise(T, listed("u2 r1")).name
+    one.drop(T, name)
+    one.drop(T, "auto-unknown")
+    one.drop("key-2", other)
+    assert one.recognise(T, listed("u2 r1 u3")).name == other
+    found = one.recognise(T, listed("u1 r1 u2"), lambda _: [Stored(name, listed("u1 r1"))])
+    assert (found.name, found.new) == (name, False)
+
+
 def test_what_the_store_raises_is_raised_and_changes_nothing(one):
     def load(_given):
         raise OSError("gone")
@@ -446,6 +457,36 @@ def test_a_list_of_each_dialect():
     assert listed_of([one for one in items if one.get("type") != "reasoning"], "responses") == made
 
 
+def test_a_message_that_was_seen_is_told_as_it_was_each_time():
+    texts = [f"seen {at}" for at in range(5)]
+    messages = [
+        {"role": ("user", "assistant")[at % 2], "content": one} for at, one in enumerate(texts)
+    ]
+    alone = [listed_of([one], "openai") for one in reversed(messages[1:4])][::-1]
+    for _ in range(2):  # some are known, then all of them
+        made = listed_of(messages, "openai")
+        assert list(made.digests[1:4]) == [one.digests[0] for one in alone]
+        assert len(set(made.digests)) == 5
+        assert (made.opening, list(made.replies)) == (1, [1, 3])
+
+
+def test_a_message_that_was_seen_is_none_of_another_dialect():
+    messages = [{"role": "model", "parts": [{"text": "seen in one dialect"}]}]
+    assert list(listed_of(messages, "gemini").replies) == [0]
+    for dialect in ("anthropic", "responses"):
+        with pytest.raises(InvalidInputError, match=dialect):
+            listed_of(messages, dialect)
+    assert list(listed_of(messages, "openai").replies) == []
+
+
+@pytest.mark.parametrize(("most", "kept"), [(4, 4), (3, 1)])
+def test_so_many_messages_are_remembered(most, kept):
+    seen = _Seen(most)
+    for at in range(4):
+        seen.told([{"role": "user", "content": f"{at}"}], "openai")
+    assert len(seen._known) == kept
+
+
 @pytest.mark.parametrize("given", [[], [1], [{}], [[]]])
 def test_what_is_no_list_of_messages_is_an_error(given):
     with pytest.raises(InvalidInputError):
@@ -457,6 +498,7 @@ def test_what_is_no_list_of_messages_is_an_error(given):
     [
         ([b"x" * 15], 1, []),
         ([b"x" * 17], 1, []),
+        ([b"x" * 16, b"x" * 15], 1, []),
         ([b"x" * 16], 0, []),
         ([b"x" * 16], 2, []),
         ([], 0, []),

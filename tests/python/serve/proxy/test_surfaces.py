@@ -118,6 +118,13 @@ def test_a_call_may_have_what_the_model_takes_without_the_reply(model, context):
     assert budget_of({**body, "max_tokens": 10**9}, own=None, most=None) == context // 4
 
 
+def test_a_reply_may_have_the_largest_of_its_limits():
+    limits = {"max_tokens": 9_000, "max_completion_tokens": 20_000, "max_output_tokens": None}
+    assert budget_of({"model": "gpt-5.2", **limits}, own=None, most=None) == (
+        400_000 - 20_000 - SAFETY
+    )
+
+
 @pytest.mark.parametrize("header", ["", "0", "-1", "1.5", "1e5", "many", "1234567890", "1 2"])
 def test_a_budget_that_is_no_number_is_refused(header):
     with pytest.raises(InvalidInputError, match="x-warmset-budget"):

@@ -88,6 +88,14 @@ def test_a_key_that_many_share_makes_them_no_one_tenant(tenants):
     assert len(found) == 4
 
 
+def test_the_order_in_which_keys_are_sent_does_not_count(tenants):
+    found = {tenants.tenant({"x-goog-api-key": KEY}, f"key={OTHER}&key={KEY}")}
+    found.add(tenants.tenant({"x-goog-api-key": OTHER}, f"key={KEY}"))
+    found.add(tenants.tenant({}, f"key={OTHER}&key={KEY}"))
+    assert len(found) == 1
+    assert tenants.tenant({}, f"key={KEY}") not in found
+
+
 @given(st.lists(st.tuples(st.sampled_from(["x-api-key", "api-key"]), st.text("abx-", min_size=1))))
 def test_other_keys_are_other_tenants(tmp_path_factory, pairs):
     one = Tenants(S, Aliases(tmp_path_factory.getbasetemp()))

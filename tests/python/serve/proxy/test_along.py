@@ -1,0 +1,75 @@
+"""How an answer is read along: what is held back, what is looked at, and what is not read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from proxy_requests import REPLY
+
+from warmset.serve.proxy.along import LOOKS, Along
+from warmset.serve.proxy.surfaces import CHAT
+
+BODY = json.dumps(REPLY).encode()
+
+
+def delta(text, reason=None):
+    """Return an event with a part of the reply."""
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": reason}
+    return b"data: " + json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode() + b"\n\n"
+
+
+def texts(reply):
+    return [one["content"] for one in reply.messages]
+
+
+def test_the_last_piece_of_a_body_is_held_until_its_reply_is_there():
+    along = Along(CHAT, {"content-type": "application/json"})
+    steps = [along.take(one) for one in (BODY[:9], BODY[9:20], BODY[20:])]
+    assert [one.reply for one in steps] == [None] * 3
+    assert [one.chunks for one in steps] == [(), (BODY[:9],), (BODY[9:20],)]
+    end = along.end()
+    assert texts(end.reply) == ["Forty."]
+    assert end.chunks == (BODY[20:],)
+    assert along.broken() == ()
+
+
+def test_a_body_that_breaks_off_gives_back_what_was_held():
+    along = Along(CHAT, {"content-type": "application/json"})
+    along.take(BODY[:9])
+    assert along.broken() == (BODY[:9],)
+    assert along.broken() == ()
+
+
+@pytest.mark.parametrize(
+    ("coding", "read"),
+    [({}, True), ({"content-encoding": "identity"}, True), ({"content-encoding": "gzip"}, False)],
+)
+def test_what_is_compressed_is_passed_on_and_not_read(caplog, coding, read):
+    along = Along(CHAT, {"content-type": "application/json", **coding})
+    chunk = BODY if read else gzip.compress(BODY)
+    assert along.take(chunk).chunks == ()
+    end = along.end()
+    assert (end.reply is not None) == read
+    assert end.chunks == (chunk,)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(("looks", "early"), [(LOOKS - 1, True), (LOOKS, False)])
+def test_a_stream_that_speaks_of_its_end_is_looked_at_so_often(looks, early):
+    along = Along(CHAT, {"content-type": "text/event-stream"})
+    for _ in range(looks):
+        step = along.take(delta("[DONE]"))
+        assert step.reply is None
+        assert len(step.chunks) == 1
+    last = along.take(delta("", "stop"))
+    assert (last.reply is not None) == early
+    assert texts(along.end().reply) == ["[DONE]" * looks]
+
+
+def test_a_stream_tells_its_end_once():
+    along = Along(CHAT, {"content-type": "text/event-stream"})
+    assert along.take(delta("a")).reply is None
+    assert texts(along.take(delta("", "stop")).reply) == ["a"]
+    assert along.take(b"data: [DONE]\n\n").reply is None
