@@ -216,6 +216,33 @@ def test_a_conversation_that_was_opened_again_is_not_its_own_witness(tmp_path):
         assert made.report.thinking.why == (UNKNOWN,)
 
 
+@pytest.mark.parametrize(
+    ("query", "more", "expected"),
+    [
+        (None, [], 1),
+        (None, ["something else"], 0),
+        ("and now?", ["and now?"], 1),
+        ("and now?", ["something else"], 0),
+    ],
+)
+def test_a_list_of_another_process_is_the_witness_of_the_reply_to_its_request(
+    query, more, expected, tmp_path
+):
+    """A list that was made for no request of its own is followed by the reply alone."""
+    with Memory.open(tmp_path / "s", embedder="lexical") as memory:
+        log = memory.conversation("c")
+        log.append(user("u"))
+        window(log, "steady", query=query)
+    with Memory.open(tmp_path / "s", embedder="lexical") as memory:
+        log = memory.conversation("c")
+        log.append([*map(user, more), reply(), user("v")])
+        assert kept(log) == expected
+        assert why(log) == (() if expected else (UNKNOWN,))
+        if not expected:
+            memory.erase(ids=[log.ids[1]])  # now the list of the other process stands before it
+            assert kept(log) == 0
+
+
 def test_a_redacted_list_is_not_what_its_reply_was_made_behind():
     with Memory.open(None, embedder="lexical", redact=lambda t: t.replace("4711", "[x]")) as memory:
         log = memory.conversation("c")

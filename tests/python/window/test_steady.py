@@ -349,7 +349,7 @@ def hand():
     return Hand(Clock())
 
 
-def summarising(hand, answer="good", share=0.35, **options):
+def summarising(hand, answer="good", share=0.35, budget=600, **options):
     """A conversation whose summaries are written by hand; its windows that began an epoch."""
     writer = Writer()
     writer.answer = answer
@@ -360,7 +360,7 @@ def summarising(hand, answer="good", share=0.35, **options):
         log.append(said("user", "The task: count crates."))
         for at in range(40):
             log.append(said("user", f"Question {at}: {LINE}?"))
-            window = log.window(budget=600, mode="steady", swap_to=share)
+            window = log.window(budget=budget, mode="steady", swap_to=share)
             if window.report.epoch.began:
                 made.append(window)
             assert window.report.epoch.began or grows(last, window)
@@ -389,6 +389,19 @@ def test_what_a_summary_stands_for_is_not_shown_beside_it(hand):
     for window in made:
         assert window.report.epoch.between == 0
         assert window.report.epoch.hidden + 1 == window.report.compaction.boundary
+
+
+@pytest.mark.parametrize("share", [0.35, 0.8])
+def test_an_index_beside_a_summary_lists_what_lies_between_alone(hand, share):
+    """With much room nothing lies between, and there is no index."""
+    hand.ends_in = 1
+    made = summarising(hand, deadline=5, share=share, budget=1_200)
+    listed = 0
+    for window in made:
+        ids = [id_ for part in window.parts if part.name == "index" for id_ in part.ids]
+        assert len(ids) <= window.report.epoch.between
+        listed += len(ids)
+    assert (listed > 0) == (share == 0.35)
 
 
 @pytest.mark.parametrize("deadline", [0, 5])
