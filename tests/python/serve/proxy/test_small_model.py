@@ -23,8 +23,8 @@ PLAIN = {"model": "smollm2", "extra_body": {"temperature": 0}}
 
 @pytest.fixture(scope="module")
 def model():
-    with answering() as url:
-        yield url
+    with answering() as server:
+        yield server.listening_address
 
 
 @pytest.fixture
