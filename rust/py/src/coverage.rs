@@ -25,8 +25,8 @@ impl Sayings {
     }
 
     /// Take note of what a text states: numbers that are equal for equal facts.
-    fn state(&self, text: u64, facts: Vec<i64>) {
-        self.inner.write().state(text, facts);
+    fn state(&self, py: Python<'_>, text: u64, facts: Vec<i64>) {
+        self.inner.write(py).state(text, facts);
     }
 
     /// Take note of the texts that say the same as one, nearest first, in place of those before.
@@ -34,13 +34,13 @@ impl Sayings {
     /// Args:
     ///     text: The text.
     ///     twins: Cosines and texts.
-    fn relate(&self, text: u64, twins: Vec<(f64, u64)>) {
-        self.inner.write().relate(text, pairs(twins));
+    fn relate(&self, py: Python<'_>, text: u64, twins: Vec<(f64, u64)>) {
+        self.inner.write(py).relate(text, pairs(twins));
     }
 
     /// Forget texts.
-    fn forget(&self, texts: Vec<u64>) {
-        let mut inner = self.inner.write();
+    fn forget(&self, py: Python<'_>, texts: Vec<u64>) {
+        let mut inner = self.inner.write(py);
         for text in texts {
             inner.forget(text);
         }
@@ -55,7 +55,7 @@ impl Sayings {
     ///     InvalidInputError: It is no column of integers.
     fn lacking<'py>(&self, py: Python<'py>, texts: &Bound<'py, PyAny>) -> PyResult<Indices<'py>> {
         let texts = numbers(texts)?;
-        let places = py.detach(|| self.inner.read().lacking(&texts));
+        let places = py.detach(|| self.inner.read_detached().lacking(&texts));
         Ok(indices(py, places))
     }
 }
@@ -124,9 +124,10 @@ impl Coverage {
             )
         });
         let made = py.detach(|| {
-            let sayings = own.inner.read();
-            let others = other
-                .map(|(there, ids, cosines, counts)| (there.inner.read(), ids, cosines, counts));
+            let sayings = own.inner.read_detached();
+            let others = other.map(|(there, ids, cosines, counts)| {
+                (there.inner.read_detached(), ids, cosines, counts)
+            });
             let near = others.as_ref().map(|(sayings, ids, cosines, counts)| Near {
                 sayings,
                 ids,
@@ -149,7 +150,7 @@ impl Coverage {
 
     /// Return the coverage of each turn by what counts at present, shape (n,).
     fn now<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let coverage = py.detach(|| self.inner.read().now());
+        let coverage = py.detach(|| self.inner.read_detached().now());
         coverage.into_pyarray(py)
     }
 
@@ -166,7 +167,7 @@ impl Coverage {
     )]
     fn strike(&self, py: Python<'_>, stays: PyReadonlyArray1<'_, bool>) -> PyResult<()> {
         let stays = stays.as_array().to_vec();
-        let struck = py.detach(|| self.inner.write().strike(&stays));
+        let struck = py.detach(|| self.inner.write_detached().strike(&stays));
         struck.map_err(raise)
     }
 }

@@ -82,27 +82,27 @@ impl Roll {
         }
     }
 
-    fn __len__(&self) -> usize {
-        self.inner.read().len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.inner.read(py).len()
     }
 
     /// Append a message that begins a unit, and return the unit's position.
-    fn push(&self, cost: u64) -> usize {
-        self.inner.write().push(cost)
+    fn push(&self, py: Python<'_>, cost: u64) -> usize {
+        self.inner.write(py).push(cost)
     }
 
     /// Append a message that joins an earlier unit.
     ///
     /// Raises:
     ///     InvalidInputError: There is no such unit.
-    fn join(&self, unit: usize, cost: u64) -> PyResult<()> {
-        let joined = self.inner.write().join(unit, cost);
+    fn join(&self, py: Python<'_>, unit: usize, cost: u64) -> PyResult<()> {
+        let joined = self.inner.write(py).join(unit, cost);
         joined.map_err(raise)
     }
 
     /// Return what the units from a position on cost.
-    fn since(&self, start: usize) -> u64 {
-        self.inner.read().since(start)
+    fn since(&self, py: Python<'_>, start: usize) -> u64 {
+        self.inner.read(py).since(start)
     }
 
     /// Find the longest suffix that fits beside the protected units.
@@ -121,8 +121,8 @@ impl Roll {
         clippy::needless_pass_by_value,
         reason = "a list from Python arrives as a Vec"
     )]
-    fn cut(&self, protected: Vec<usize>, budget: u64) -> PyResult<(usize, u64)> {
-        let cut = self.inner.read().cut(&protected, budget);
+    fn cut(&self, py: Python<'_>, protected: Vec<usize>, budget: u64) -> PyResult<(usize, u64)> {
+        let cut = self.inner.read(py).cut(&protected, budget);
         let cut = cut.map_err(raise)?;
         Ok((cut.start, cut.tokens))
     }
@@ -140,7 +140,7 @@ impl Roll {
         reason = "a list from Python arrives as a Vec"
     )]
     fn kept<'py>(&self, py: Python<'py>, protected: Vec<usize>, start: usize) -> Indices<'py> {
-        let kept = self.inner.read().kept(&protected, start);
+        let kept = self.inner.read(py).kept(&protected, start);
         indices(py, kept)
     }
 
@@ -159,11 +159,12 @@ impl Roll {
     )]
     fn change(
         &self,
+        py: Python<'_>,
         before: PyReadonlyArray1<'_, i64>,
         after: PyReadonlyArray1<'_, i64>,
     ) -> (usize, u64, u64) {
         let (before, after) = (places(&before), places(&after));
-        let change = self.inner.read().change(&before, &after);
+        let change = self.inner.read(py).change(&before, &after);
         (change.same, change.front, change.freed)
     }
 }

@@ -33,8 +33,8 @@ pub(crate) struct HotIndex {
 }
 
 impl HotIndex {
-    fn query(&self, query: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
-        of_dim(matrix(query, "query")?, self.dim())?.one("query")
+    fn query(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
+        of_dim(matrix(query, "query")?, self.dim(py))?.one("query")
     }
 }
 
@@ -97,7 +97,7 @@ impl HotIndex {
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run(py, || {
-            file::replace(&path, |out| self.index.read().save(out, &path))
+            file::replace(&path, |out| self.index.read_detached().save(out, &path))
         })
     }
 
@@ -106,33 +106,33 @@ impl HotIndex {
     /// Raises:
     ///     IndexDamaged: Something is not what was saved; the message says where.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        run(py, || self.index.read().verify())
+        run(py, || self.index.read_detached().verify())
     }
 
     /// The vectors' dimension.
     #[getter]
-    fn dim(&self) -> usize {
-        self.index.read().dim()
+    fn dim(&self, py: Python<'_>) -> usize {
+        self.index.read(py).dim()
     }
 
     /// "cosine" or "ip".
     #[getter]
-    fn metric(&self) -> &'static str {
-        self.index.read().metric().name()
+    fn metric(&self, py: Python<'_>) -> &'static str {
+        self.index.read(py).metric().name()
     }
 
     /// The embedder that made the vectors, where one was named.
     #[getter]
-    fn fingerprint(&self) -> Option<String> {
-        self.index.read().fingerprint().map(str::to_owned)
+    fn fingerprint(&self, py: Python<'_>) -> Option<String> {
+        self.index.read(py).fingerprint().map(str::to_owned)
     }
 
-    fn __len__(&self) -> usize {
-        self.index.read().len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.index.read(py).len()
     }
 
-    fn __contains__(&self, id: u64) -> PyResult<bool> {
-        let found = self.index.read().contains(id);
+    fn __contains__(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
+        let found = self.index.read(py).contains(id);
         found.map_err(raise)
     }
 
@@ -170,7 +170,7 @@ impl HotIndex {
         role: Option<&Bound<'_, PyAny>>,
         at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (ids, vectors) = entries(ids, vectors, self.dim())?;
+        let (ids, vectors) = entries(ids, vectors, self.dim(py))?;
         let columns = Columns {
             tenant,
             conversation,
@@ -180,7 +180,7 @@ impl HotIndex {
         };
         let labels = columns.labels(ids.len())?;
         py.detach(|| {
-            self.index.write().add(Batch {
+            self.index.write_detached().add(Batch {
                 ids: &ids,
                 vectors: &vectors,
                 labels: &labels,
@@ -195,7 +195,8 @@ impl HotIndex {
     ///     UnknownIdError: An id is not there.
     fn remove(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
-        py.detach(|| self.index.write().remove(&ids)).map_err(raise)
+        py.detach(|| self.index.write_detached().remove(&ids))
+            .map_err(raise)
     }
 
     /// Find the nearest entries.
@@ -222,11 +223,11 @@ impl HotIndex {
         r#where: Option<&Bound<'py, PyAny>>,
         threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Hits<'py>> {
-        let query = self.query(query)?;
+        let query = self.query(py, query)?;
         let Wish { k, filter, threads } = Wish::of(k, r#where, threads)?;
         let search = || {
             self.index
-                .read()
+                .read_detached()
                 .search_on(&query, k, filter.as_ref(), threads)
         };
         let found = py.detach(search).map_err(raise)?;
@@ -245,11 +246,15 @@ impl HotIndex {
         k: &Bound<'_, PyAny>,
         r#where: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SearchExplanation> {
-        let query = self.query(query)?;
+        let query = self.query(py, query)?;
         let Wish { k, filter, .. } = Wish::of(k, r#where, None)?;
-        py.detach(|| self.index.read().explain(&query, k, filter.as_ref()))
-            .map(SearchExplanation::new)
-            .map_err(raise)
+        py.detach(|| {
+            self.index
+                .read_detached()
+                .explain(&query, k, filter.as_ref())
+        })
+        .map(SearchExplanation::new)
+        .map_err(raise)
     }
 
     /// Find the nearest entries of several queries.
@@ -277,17 +282,17 @@ impl HotIndex {
         r#where: Option<&Bound<'py, PyAny>>,
         threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Found<'py>> {
-        let queries = of_dim(matrix(queries, "queries")?, self.dim())?.values;
+        let queries = of_dim(matrix(queries, "queries")?, self.dim(py))?.values;
         let Wish { k, filter, threads } = Wish::of(k, r#where, threads)?;
         let search = || {
-            let index = self.index.read();
+            let index = self.index.read_detached();
             index.search_batch_on(&queries, k, filter.as_ref(), threads)
         };
         table(py, &py.detach(search).map_err(raise)?)
     }
 
-    fn __repr__(&self) -> String {
-        let index = self.index.read();
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let index = self.index.read(py);
         format!(
             "HotIndex(dim={}, metric={:?}, entries={}, simd={:?})",
             index.dim(),

@@ -161,46 +161,52 @@ impl ItemShelf {
         log: &Bound<'_, LogHandle>,
     ) -> PyResult<Option<RefreshedRow>> {
         let log = &log.get().log;
-        let Some(news) = run(py, || self.0.read().news(log, now()))? else {
+        let Some(news) = run(py, || self.0.read_detached().news(log, now()))? else {
             return Ok(None);
         };
-        let taken = py.detach(|| self.0.write().take(news)).map_err(raise)?;
+        let taken = py
+            .detach(|| self.0.write_detached().take(news))
+            .map_err(raise)?;
         Ok(Some((taken.fresh, taken.gone, taken.faults)))
     }
 
-    fn __len__(&self) -> usize {
-        self.0.read().len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.0.read(py).len()
     }
 
     /// All ids, ascending.
-    fn ids(&self) -> Vec<u64> {
-        self.0.read().ids()
+    fn ids(&self, py: Python<'_>) -> Vec<u64> {
+        self.0.read(py).ids()
     }
 
     /// The item with an id; None if there is none.
-    fn get(&self, id: u64) -> Option<Held> {
-        self.0.read().get(id).map(Held)
+    fn get(&self, py: Python<'_>, id: u64) -> Option<Held> {
+        self.0.read(py).get(id).map(Held)
     }
 
     /// The item with a name; None if there is none.
-    fn named(&self, memory_id: &Bound<'_, PyString>) -> Option<Held> {
+    fn named(&self, py: Python<'_>, memory_id: &Bound<'_, PyString>) -> Option<Held> {
         let name = memory_id.to_str().ok()?;
-        self.0.read().named(name).map(Held)
+        self.0.read(py).named(name).map(Held)
     }
 
     /// For each name that an item is shown in the place of, the newest such item.
-    fn heirs(&self) -> Vec<(String, u64)> {
-        self.0.read().heirs()
+    fn heirs(&self, py: Python<'_>) -> Vec<(String, u64)> {
+        self.0.read(py).heirs()
     }
 
     fn put_vectors(&self, py: Python<'_>, id: u64, vectors: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = matrix(vectors, "vectors")?;
-        py.detach(|| self.0.write().put_vectors(id, &rows.values, rows.columns))
-            .map_err(raise)
+        py.detach(|| {
+            self.0
+                .write_detached()
+                .put_vectors(id, &rows.values, rows.columns)
+        })
+        .map_err(raise)
     }
 
-    fn clear_vectors(&self) {
-        self.0.write().clear_vectors();
+    fn clear_vectors(&self, py: Python<'_>) {
+        self.0.write(py).clear_vectors();
     }
 
     /// What is found for each ask, see `AskRow` and `AnswerRow`. Ages are counted in hours until `now`, in
@@ -238,7 +244,7 @@ impl ItemShelf {
                     terms,
                     weights,
                 });
-                self.0.read().find(&asks, question.as_ref(), &age)
+                self.0.read_detached().find(&asks, question.as_ref(), &age)
             })
             .map_err(raise)?;
         Ok(found.into_iter().map(row).collect())

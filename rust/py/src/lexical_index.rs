@@ -78,7 +78,7 @@ impl LexicalIndex {
         let bytes = py
             .detach(|| {
                 let mut bytes = Vec::new();
-                self.index.read().write(&mut bytes).map(|()| bytes)
+                self.index.read_detached().write(&mut bytes).map(|()| bytes)
             })
             .map_err(raise)?;
         Ok(PyBytes::new(py, &bytes))
@@ -89,15 +89,16 @@ impl LexicalIndex {
     /// Raises:
     ///     IndexDamaged: They are not what was written.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.index.read().verify()).map_err(raise)
+        py.detach(|| self.index.read_detached().verify())
+            .map_err(raise)
     }
 
-    fn __len__(&self) -> usize {
-        self.index.read().len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.index.read(py).len()
     }
 
-    fn __contains__(&self, id: u64) -> PyResult<bool> {
-        let found = self.index.read().contains(id);
+    fn __contains__(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
+        let found = self.index.read(py).contains(id);
         found.map_err(raise)
     }
 
@@ -129,7 +130,7 @@ impl LexicalIndex {
         py.detach(|| {
             let texts = texts.iter().map(|text| terms(text));
             let entries: Vec<_> = ids.into_iter().zip(texts).collect();
-            self.index.write().add(&entries)
+            self.index.write_detached().add(&entries)
         })
         .map_err(raise)
     }
@@ -143,7 +144,8 @@ impl LexicalIndex {
     ///     UnknownIdError: An id is not there, or twice in the batch.
     fn remove(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
-        py.detach(|| self.index.write().remove(&ids)).map_err(raise)
+        py.detach(|| self.index.write_detached().remove(&ids))
+            .map_err(raise)
     }
 
     /// Find the texts that share terms with a query.
@@ -166,12 +168,12 @@ impl LexicalIndex {
         let query = text(query);
         let k = positive(k, "k")?.get();
         let found = py
-            .detach(|| self.index.read().search(&terms(&query), k))
+            .detach(|| self.index.read_detached().search(&terms(&query), k))
             .map_err(raise)?;
         Ok(arrays(py, found))
     }
 
-    fn __repr__(&self) -> String {
-        format!("LexicalIndex(texts={})", self.index.read().len())
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("LexicalIndex(texts={})", self.index.read(py).len())
     }
 }

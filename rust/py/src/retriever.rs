@@ -57,8 +57,15 @@ pub(crate) struct Retriever {
 }
 
 impl Retriever {
-    fn write(&self) -> RwLockWriteGuard<'_, warmset_core::hot::Retriever> {
-        let inner = self.inner.write();
+    fn write(&self, py: Python<'_>) -> RwLockWriteGuard<'_, warmset_core::hot::Retriever> {
+        let inner = self.inner.write(py);
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        inner
+    }
+
+    /// The same for who has let the interpreter go.
+    fn write_detached(&self) -> RwLockWriteGuard<'_, warmset_core::hot::Retriever> {
+        let inner = self.inner.write_detached();
         self.changes.fetch_add(1, Ordering::Relaxed);
         inner
     }
@@ -76,9 +83,9 @@ impl Retriever {
     }
 
     /// Forget everything.
-    fn clear(&self) -> PyResult<()> {
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
         let empty = warmset_core::hot::Retriever::new().map_err(raise)?;
-        *self.write() = empty;
+        *self.write(py) = empty;
         Ok(())
     }
 
@@ -112,7 +119,7 @@ impl Retriever {
         run(py, || {
             let mut same = false;
             let saved = file::replace(&path, |out| {
-                let inner = self.inner.read();
+                let inner = self.inner.read_detached();
                 same = self.changes() == changes;
                 if !same {
                     // Ends the file that is being made; the old one stays.
@@ -147,7 +154,7 @@ impl Retriever {
                 return Ok(None);
             }
             opened.verify()?;
-            *self.write() = opened;
+            *self.write_detached() = opened;
             self.changes.store(0, Ordering::Relaxed);
             Ok(Some(coverage))
         })?;
@@ -157,18 +164,18 @@ impl Retriever {
         }))
     }
 
-    fn __len__(&self) -> usize {
-        self.inner.read().len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.inner.read(py).len()
     }
 
     #[getter]
-    fn rows(&self) -> usize {
-        self.inner.read().rows()
+    fn rows(&self, py: Python<'_>) -> usize {
+        self.inner.read(py).rows()
     }
 
     #[getter]
-    fn tier(&self) -> &'static str {
-        self.inner.read().tier().name()
+    fn tier(&self, py: Python<'_>) -> &'static str {
+        self.inner.read(py).tier().name()
     }
 
     #[pyo3(signature = (id, labels, text))]
@@ -194,14 +201,16 @@ impl Retriever {
         let text = crate::convert::text(&text);
         py.detach(|| {
             let terms = terms(&text);
-            self.write().add(id, labels, &terms)
+            self.write_detached().add(id, labels, &terms)
         })
         .map_err(raise)
     }
 
     #[pyo3(signature = (id, *, asking, ends_asking, tells_time, tells_number, days))]
+    #[expect(clippy::too_many_arguments, reason = "one value a trait")]
     fn describe(
         &self,
+        py: Python<'_>,
         id: u64,
         asking: f32,
         ends_asking: bool,
@@ -216,32 +225,35 @@ impl Retriever {
             tells_number,
             days,
         };
-        let described = self.write().describe(id, traits);
+        let described = self.write(py).describe(id, traits);
         described.map_err(raise)
     }
 
     fn put_vectors(&self, py: Python<'_>, id: u64, vectors: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = matrix(vectors, "vectors")?;
-        py.detach(|| self.write().put_vectors(id, &rows.values, rows.columns))
-            .map_err(raise)
+        py.detach(|| {
+            self.write_detached()
+                .put_vectors(id, &rows.values, rows.columns)
+        })
+        .map_err(raise)
     }
 
-    fn clear_vectors(&self) {
-        self.write().clear_vectors();
+    fn clear_vectors(&self, py: Python<'_>) {
+        self.write(py).clear_vectors();
     }
 
-    fn has_vectors(&self, id: u64) -> bool {
-        self.inner.read().has_vectors(id)
+    fn has_vectors(&self, py: Python<'_>, id: u64) -> bool {
+        self.inner.read(py).has_vectors(id)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
-    fn set_live(&self, ids: Vec<u64>, live: bool) -> PyResult<()> {
-        let set = self.write().set_live(&ids, live);
+    fn set_live(&self, py: Python<'_>, ids: Vec<u64>, live: bool) -> PyResult<()> {
+        let set = self.write(py).set_live(&ids, live);
         set.map_err(raise)
     }
 
-    fn remove(&self, id: u64) -> PyResult<()> {
-        let removed = self.write().remove(id);
+    fn remove(&self, py: Python<'_>, id: u64) -> PyResult<()> {
+        let removed = self.write(py).remove(id);
         removed.map_err(raise)
     }
 
@@ -269,7 +281,9 @@ impl Retriever {
             .detach(|| {
                 cue.terms = terms(&words);
                 let query = query.as_deref();
-                self.inner.read().search(query, &cue, &filter, k, weights)
+                self.inner
+                    .read_detached()
+                    .search(query, &cue, &filter, k, weights)
             })
             .map_err(raise)?;
         let column = |of: fn(&Scored) -> f32| -> Bound<'py, PyArray1<f32>> {
