@@ -133,6 +133,16 @@ def test_what_was_used_stays_then_what_has_a_reward_then_the_newest(items):
     assert pairs(items) == {("bad", "new"), ("used", "new")}
 
 
+@pytest.mark.parametrize("many", [64, 0])
+def test_of_several_that_say_the_same_the_newest_takes_an_item_in(items, many, monkeypatch):
+    """They keep each other out by their labels; with many of one fact some are looked at alone."""
+    monkeypatch.setattr(merging, "_MANY", many)
+    put(items, "old", age=10)
+    for age, word in enumerate(("each", "any", "this"), 1):
+        put(items, word, BASE.replace("every", word), age=age, keys=[word])
+    assert pairs(items) == {("old", "each")}
+
+
 def test_what_others_need_or_the_policy_keeps_is_not_merged_away(items):
     for age, name in enumerate(("needed", "raw", "kept", "heir", "free", "stays"), 1):
         put(items, name, age=20 - age, supersedes=["first"] if name == "heir" else ())

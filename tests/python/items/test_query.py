@@ -79,6 +79,14 @@ def test_every_argument_narrows_the_result(items, case, words):
         assert all(one.score > 0 for one in found)
 
 
+@pytest.mark.parametrize("name", ["\ud800", " ", "n" * 2_000])
+def test_what_is_asked_for_under_a_name_that_no_item_can_have_is_not_found(items, name):
+    for column in ("memory_type", "session_id", "module", "pipeline", "sections", "keys"):
+        assert items.query(**{column: name if column == "session_id" else [name]}) == []
+    assert names(items.query(sections=[name, "MD&A"])) == "b"
+    assert names(items.query(conversation=name)) == "b a"
+
+
 def test_with_a_question_the_best_comes_first_and_the_rest_not_at_all(items):
     items.put(item("f", -9, "chunk", text="the mast of the boat was repaired"))
     found = items.query("who repaired the mast of the ferry")

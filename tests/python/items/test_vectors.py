@@ -137,6 +137,17 @@ def test_what_cannot_be_kept_is_kept_another_time(tmp_path, monkeypatch):
         assert len(rows_in(memory)) == 2
 
 
+def test_who_only_reads_does_not_even_try_to_store_vectors(tmp_path, monkeypatch):
+    """It would take itself for the store's first embedder meanwhile."""
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.remember(SAID[0])
+    with Memory.open(tmp_path, embedder=WordEmbedder(), mode="read") as memory:
+        indexer = memory._engine.indexer
+        monkeypatch.setattr(indexer.book, "keep", lambda *_given: pytest.fail("it tried"))
+        assert [text for text, _score in found(memory)] == SAID[:1]
+        assert indexer.vectorizer.identity is None
+
+
 # --- vectors of turns -----------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from doc_pages import ROOT
 from rich.cells import cell_len
 from rich.console import Console
 
+from warmset import count_tokens
 from warmset.cli import app
 from warmset.errors import NotFound
 from warmset.lab.demo.route import run as running, show
@@ -74,23 +75,30 @@ def test_the_figures_of_the_years_fit_together():
             assert more == books["working_capital_growth", year]
 
 
-def test_a_table_repeats_the_figures_of_the_years_before():
+@pytest.mark.parametrize("year", YEARS)
+def test_a_table_has_the_figures_of_its_year_and_of_those_before(year):
     books = books_of(COMPANY, SEED)
     [text] = [
-        one.text for one in filing(books, 2025, SEED) if one.section.endswith("of Operations")
+        one.text for one in filing(books, year, SEED) if one.section.endswith("of Operations")
     ]
-    row = next(line for line in text.splitlines() if line.startswith("Net sales"))
-    cells = [float(cell.replace(",", "")) for cell in row.split(" | ")[1:]]
-    assert cells == [books["net_sales", year] for year in (2025, 2024, 2023)]
+    head, *rows = (line.split(" | ") for line in text.splitlines()[1:])
+    assert [int(cell) for cell in head[1:]] == [one for one in reversed(YEARS) if one <= year]
+    row = next(row for row in rows if row[0] == "Net sales")
+    cells = [float(cell.replace(",", "")) for cell in row[1:]]
+    assert cells == [books["net_sales", int(one)] for one in head[1:]]
 
 
 def test_the_filings_have_the_size_of_real_ones_and_sentences_are_not_repeated(found):
     assert (found.filings, found.company) == (3, COMPANY)
     assert 180_000 < found.tokens < 220_000
     books = books_of(COMPANY, SEED)
-    bodies = [one.text.partition("\n")[2] for one in filing(books, 2025, SEED)]
-    sentences = [one for body in bodies for one in re.split(r"(?<=\.) ", body)]
-    assert len(set(sentences)) > 0.95 * len(sentences)
+    whole, every = 0, set()
+    for year in YEARS:
+        bodies = [one.text.partition("\n")[2] for one in filing(books, year, SEED)]
+        sentences = [one for body in bodies for one in re.split(r"(?<=\.) ", body)]
+        assert len(set(sentences)) > 0.95 * len(sentences)
+        whole, every = whole + len(sentences), every.union(sentences)
+    assert len(every) > 0.8 * whole, "each year has words of its own"
 
 
 # --- what is needed -------------------------------------------------------------------------------
@@ -163,6 +171,15 @@ def test_every_task_finds_all_within_its_budget_with_less_beside_it_than_by_simi
     assert sum(ways(one)["similarity"].found < len(one.needed) for one in found.tasks) >= 5
 
 
+def test_the_tokens_of_a_call_have_its_request(there):
+    """No output is put between these two, so that they differ in their requests alone."""
+    _made, tasks = there
+    one, other = (ways(tasks[name])["everything"] for name in ("follow_up", "error_diagnosis"))
+    assert one.items == other.items
+    asked = [count_tokens(TASKS[name].query) for name in ("follow_up", "error_diagnosis")]
+    assert other.tokens - one.tokens == asked[1] - asked[0] > 0
+
+
 def test_the_budget_of_similarity_is_used_up(found):
     one = ways(found.valuation)["similarity"]
     assert found.valuation.budget - one.tokens < 60, "less than the shortest item takes"
@@ -176,6 +193,14 @@ def test_what_a_module_makes_of_its_payload_is_what_the_books_say(there):
     known = worked_out(made.books, assumed)
     assert {name: tasks[name].output for name in known} == known
     assert tasks["error_diagnosis"].output is None
+
+
+def test_net_debt_is_what_is_owed_with_leases_and_without_the_cash():
+    owed = {"term_loan": 200.0, "notes_2029": 30.0, "notes_2033": 4.0}
+    beside = {"lease_liability": 50.0, "cash": 7.0, "interest_expense": 1.0}
+    figures = {(name, YEARS[-1]): value for name, value in (owed | beside).items()}
+    made = MODULES["debt_schedule"](Desk(figures=figures, assumed={}, outputs={}))
+    assert (made["debt"], made["net_debt"]) == (234.0, 277.0)
 
 
 def test_outputs_stand_for_what_they_were_made_from(there):

@@ -18,7 +18,7 @@ def said(n):
 
 @pytest.fixture
 def place(tmp_path):
-    """A store of two conversations; the last turns have no vectors yet."""
+    """A store whose last turn and last memory have no vectors yet."""
     path = tmp_path / "store"
     with Memory.open(path, embedder=WordEmbedder()) as memory:
         memory.conversation("log").append([said(n) for n in range(150)])
@@ -26,6 +26,7 @@ def place(tmp_path):
         memory.flush()
     with Memory.open(path, embedder="lexical") as memory:
         memory.conversation("log").append(said(777))
+        memory.remember("The barge waits for the tide.")
     return path
 
 
@@ -42,6 +43,7 @@ def use(path):
         assert log.window("Where is crate 12?", budget=400).messages
         assert log.fit(budget=400).messages
         assert memory.memories(query="ferry")[0].text == "The ferry leaves at nine."
+        assert memory.memories(query="barge")[0].text == "The barge waits for the tide."
         assert memory.flush(5)
         assert memory.stats()["messages"] == 151
         writes = {
