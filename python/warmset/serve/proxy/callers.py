@@ -111,11 +111,11 @@ class Callers:
                     if found is not None:
                         yield Stored(name, found)
 
-        found = self._recognition.recognise(memory.tenant, listed, stored)
-        while not found.new and not _takes(memory.conversation(found.name), dialect):
-            self._recognition.drop(memory.tenant, found.name)
+        while True:
             found = self._recognition.recognise(memory.tenant, listed, stored)
-        return Talk(memory.tenant, found.name, listed)
+            if found.new or _takes(memory.conversation(found.name), dialect):
+                return Talk(memory.tenant, found.name, listed)
+            self._recognition.drop(memory.tenant, found.name)
 
     def replied(self, talk: Talk, reply: Sequence[Message], surface: Surface, /) -> None:
         """Note what was answered, so that the same question asked again is another conversation.

@@ -106,7 +106,7 @@ class _Tenant:
             talk = self.talks[name]
             same = not talk.replied and listed.joined.startswith(talk.joined)
             return (name, len(talk.joined) // SIZE) if same else None
-        best: tuple[int, bool] = (listed.opening, False)
+        best: tuple[int, bool] = (0, False)
         found = None
         for name in opening:
             talk = self.talks[name]

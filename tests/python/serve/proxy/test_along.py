@@ -9,7 +9,7 @@ import pytest
 from proxy_requests import REPLY
 
 from warmset.serve.proxy.along import LOOKS, Along
-from warmset.serve.proxy.surfaces import CHAT
+from warmset.serve.proxy.surfaces import CHAT, RESPONSES
 
 BODY = json.dumps(REPLY).encode()
 
@@ -73,3 +73,21 @@ def test_a_stream_tells_its_end_once():
     assert along.take(delta("a")).reply is None
     assert texts(along.take(delta("", "stop")).reply) == ["a"]
     assert along.take(b"data: [DONE]\n\n").reply is None
+
+
+def said(kind, **response):
+    """Return an event of Responses."""
+    response = {"id": "resp_1", "object": "response", "output": [], **response}
+    return b"data: " + json.dumps({"type": kind, "response": response}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_the_id_of_a_response_is_told_once_where_it_is_waited_for(early):
+    along = Along(RESPONSES, {"content-type": "text/event-stream"}, early=early)
+    assert along.take(b": a comment\n\n").reply is None
+    first = along.take(said("response.created", status="in_progress"))
+    assert (first.reply is not None) == early
+    if early:
+        assert (first.reply.id, first.reply.is_complete) == ("resp_1", False)
+    assert along.take(said("response.in_progress", status="in_progress")).reply is None
+    assert along.take(said("response.completed", status="completed")).reply.is_complete

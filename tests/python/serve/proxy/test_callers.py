@@ -98,6 +98,16 @@ def test_a_list_is_of_no_conversation_of_another_dialect(who, start):
     assert who.ask(*plain, user("b"), called, answered) == first
 
 
+def test_what_is_stored_in_another_dialect_is_not_found(who):
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    plain = user("a"), said("r")
+    first = who.ask(*plain, user([image]), reply=said("s"))
+    with who.memories.of("t") as memory:
+        assert memory.conversation(first).dialect == "openai"
+    who.forget()
+    assert who.ask(*plain, user("c"), surface=RESPONSES) != first
+
+
 def test_a_list_that_is_valid_in_several_dialects_may_go_on_in_another_one(who):
     first = who.ask(user("a"), reply=said("r"))
     assert who.ask(user("a"), said("r"), user("b"), surface=RESPONSES) == first

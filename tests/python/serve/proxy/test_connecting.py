@@ -67,7 +67,8 @@ def connected(names, wires, host="api.example", port=443, private=(), timeout=5.
     connecting._backend = wires
 
     async def connect():
-        return (await connecting.connect_tcp(host, port, timeout=timeout)).address
+        async with asyncio.timeout(10):  # it ends by itself before that
+            return (await connecting.connect_tcp(host, port, timeout=timeout)).address
 
     return asyncio.run(connect())
 

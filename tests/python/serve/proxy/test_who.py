@@ -62,6 +62,7 @@ def test_each_way_to_send_a_key_is_its_own_and_googles_two_are_one(tenants):
     found.add(tenants.tenant({"authorization": f"Basic {KEY}"}))
     found.add(tenants.tenant({"authorization": KEY}))
     assert len(found) == 6
+    assert ANONYMOUS not in found
     assert tenants.tenant({}, f"alt=sse&key={KEY}") == tenants.tenant({"x-goog-api-key": KEY})
     assert tenants.tenant({}, "key=a%2Fb") == tenants.tenant({"x-goog-api-key": "a/b"})
 
