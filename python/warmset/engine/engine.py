@@ -213,14 +213,10 @@ class Engine(Library):
             What became of each row.
 
         Raises:
-            Conflict: It was not so; what others wrote meanwhile is taken up.
+            Conflict: It was not so.
             StoreError: The batch could not be written.
         """
-        try:
-            outcomes = self.log.write(rows, expect=expect)
-        except Conflict:
-            self._follower.catch_up()
-            raise
+        outcomes = self.log.write(rows, expect=expect)
         self._follower.catch_up()
         return outcomes
 

@@ -125,7 +125,7 @@ class Desk:
         Returns:
             Whether it was replaced.
         """
-        if self._task is None or self._task in (self._asked, self._said):
+        if self._task is None or self._task == self._asked:
             return False
         first = next(at for at, slot in enumerate(self.slots) if self._task in slot.origins)
         old = self.slots[first]

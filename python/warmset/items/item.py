@@ -30,11 +30,7 @@ Origin: TypeAlias = Literal["user", "assistant", "tool", "import", "web"]
 ORIGINS: Final[tuple[Origin, ...]] = get_args(Origin)
 """The origins, the most trusted first."""
 
-_ROLES: Final[dict[str, Origin]] = {
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
+_ROLES: Final[dict[str, Origin]] = {"assistant": "assistant", "tool": "tool"}
 
 _PUNCTUATION = re.compile(r"[^\w\s%$€£/.+-]+")
 

@@ -93,7 +93,12 @@ class BoundThinking:
 
     def _origins(self, made: Sequence[Message]) -> list[int | None]:
         ours = THOUGHTS[self._dialect]
-        places = {ours.key(one): at for at, one in enumerate(self._plain) if ours.count(one)}
+        places = {
+            key: at
+            for at, one in enumerate(self._plain)
+            if ours.count(one)
+            for key in ours.keys(one)
+        }
         own = {id(one): at for at, one in enumerate(self._plain)}
         return [places.get(ours.key(one)) if ours.count(one) else own.get(id(one)) for one in made]
 

@@ -110,7 +110,7 @@ def repair(
 def _mended(
     plain: list[Message], dialect: Dialect, unanswered: Unanswered, request: Request
 ) -> tuple[list[Message], list[Change]]:
-    """Mend a list until nothing in it is refused."""
+    """Mend a list until nothing in it is refused; the changes of each pass follow each other."""
     mended, changes = LANGUAGES[dialect].mend(plain, unanswered, request)
     for _ in range(_PASSES):  # what one change leaves behind may need another
         if all(one.severity != "refused" for one in violations(mended, dialect, request)):
@@ -118,7 +118,6 @@ def _mended(
         mended, more = LANGUAGES[dialect].mend(mended, unanswered, request)
         last = len(plain) - 1
         changes += [Change(one.rule, min(one.index, last), one.what) for one in more]
-        changes.sort(key=lambda one: one.index)
     if plain and not mended:
         said = LANGUAGES[dialect].grammar.facts(plain[-1]).text.strip() or CONTINUED
         mended = [LANGUAGES[dialect].grammar.say("user", said)]

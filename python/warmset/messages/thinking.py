@@ -47,6 +47,10 @@ class Thoughts(Protocol):
         """Return a hash that tells the thinking of a message from any other."""
         ...
 
+    def keys(self, message: Message, /) -> Sequence[bytes]:
+        """Return the keys that a message may have once some of its thinking left, in order."""
+        ...
+
     def must_lead(self, model: str, /) -> bool:
         """Tell whether a model may refuse a tool loop that does not begin with its thinking."""
         ...

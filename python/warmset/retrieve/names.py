@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 _LEAST_EDITED: Final = 5
 """Letters that a part of a name has at least if it is recognised with one letter wrong."""
 
-_LEAST_GLUED: Final = 3
-"""Letters that a name has at least if it is recognised at the beginning or the end of a handle."""
-
 _SHORT: Final = 2
-"""Parts of at most that many letters count only if they are written as names."""
+"""Parts of at most that many letters count only if they are written as names, and never at the
+beginning or the end of a handle."""
 
 _AUXILIARIES: Final = frozenset({"may", "will"})
 """Names that begin questions as verbs."""
@@ -131,8 +129,6 @@ class Roster:
         return {who for full in formal(word) for who in self._formal.get(full, ())}
 
     def _in_handle(self, word: str) -> set[str]:
-        if len(word) < _LEAST_GLUED:
-            return set()
         return {
             who
             for handle, bearers in self._handles.items()
@@ -196,7 +192,7 @@ def _glued(name: str) -> list[str]:
     """Return the words of a handle in which names may be written together."""
     if name != name.lower() and (re.search(r"\s", name) or name.isalpha()):
         return []
-    return [part for part in parts(name) if len(part) > _LEAST_GLUED]
+    return parts(name)
 
 
 def _blanked(query: str, names: Iterable[str]) -> tuple[str, list[str]]:
@@ -223,8 +219,6 @@ def _near(one: str, other: str) -> bool:
     """Return whether two words differ by one letter: wrong, missing, too many, or swapped."""
     if len(one) > len(other):
         one, other = other, one
-    if len(other) - len(one) > 1:
-        return False
     at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
     if len(one) < len(other):
         return one[at:] == other[at + 1 :]

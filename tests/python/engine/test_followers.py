@@ -14,11 +14,12 @@ from warmset import Memory
 from warmset.engine import Engine, Handle
 from warmset.index.query_vectors import QueryVectors
 from warmset.memory_options import MemoryOptions
+from warmset.messages import dumps
 from warmset.native import ColdStore
 from warmset.store.derived import derived_draft
 from warmset.store.forgetting import when_erased
 from warmset.store.options import StoreOptions
-from warmset.store.records import TurnMeta
+from warmset.store.records import TurnMeta, turn_draft
 
 
 class Share:
@@ -201,6 +202,44 @@ def test_what_stays_of_a_branch_is_where_it_was_in_every_process(pair):
     made = one.conversation("log").sync(said(*"aqr"))
     assert (made.kept, made.appended) == (3, [])
     assert texts(two) == [*"aqr"]
+
+
+def test_a_turn_that_was_read_in_part_when_a_signal_came_is_there_once(pair, monkeypatch):
+    one, two = pair
+    two.conversation("log").append(said(*"ab"))
+
+    def interrupted(*_given):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(one._engine, "index_turn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        len(one.conversation("log"))
+    assert texts(one) == texts(two) == [*"ab"]
+    assert one.stats()["messages"] == 2
+
+
+def test_a_message_that_names_no_dialect_is_read_in_that_of_its_conversation(tmp_path):
+    """Its writer did not know yet that another process had begun the conversation."""
+    shown = [
+        {"role": "user", "content": "where?"},
+        {"type": "reasoning", "id": f"rs_{'a' * 21}", "summary": [], "encrypted_content": "e"},
+        {"role": "assistant", "content": "at the quay"},
+        {"role": "user", "content": "and now?"},
+    ]
+    with process(tmp_path / "one") as one, process(tmp_path / "two") as two:
+        logs = one.conversation("log"), two.conversation("log")
+        logs[0].append(shown)
+        logs[1].append(shown[:2])
+        with ColdStore.open(tmp_path / "two") as store:
+            key, meta = [b"default", b"log"], TurnMeta(at=5.0)
+            store.append([turn_draft(key, meta, dumps(message)) for message in shown[2:]])
+        met = set()
+        for budget in range(16, 40):
+            ours, theirs = (log.window(mode="recency", budget=budget).messages for log in logs)
+            assert ours == theirs
+            met.add(len(ours))
+        assert met == {2, 4}, "the reply goes with its reasoning"
 
 
 @pytest.mark.parametrize("id_", ["1e999", "-1e999", '"x"', "[]", "null", "99"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from bag import Bag
 
 from warmset import Memory
+from warmset._core import Retriever
 from warmset.errors import EmbedderMismatch
 from warmset.index.labels import Numbers
 from warmset.index.query_vectors import CACHED, QueryVectors
-from warmset.index.rows import mean
+from warmset.index.rows import Searched, mean
 from warmset.index.vector_catalog import VectorBook
 from warmset.index.vectorizer import CONTEXT_WORDS, Vectorizer
 from warmset.native import ColdStore
@@ -103,6 +106,21 @@ def test_a_context_counts_half_and_only_beside_a_single_passage():
     assert np.array_equal(mean(one, context), np.full((1, 2), 2.0))
     assert mean(one, None) is one
     assert mean(two, context) is two
+
+
+def test_a_row_is_held_until_its_context_is_there_and_no_longer():
+    with ColdStore.open(None) as store:
+        book = VectorBook(store, Vectorizer(Bag(), Turns("a"), durable=False))
+        retriever = Retriever()
+        retriever.add(1, (1, 1, 0, 0, 1, 1, 0, True), "a")
+        searched = Searched(retriever, book, contexts=True)
+        own, context = np.array([[1, 0]], np.float32), np.array([[0, 1]], np.float32)
+        held = weakref.ref(own)
+        searched.publish([(Job(1, "turn"), own)])
+        del own
+        assert held() is not None
+        searched.publish([(Job(1, "context"), context)])
+        assert held() is None
 
 
 # --- the book -------------------------------------------------------------------------------------

@@ -139,6 +139,24 @@ def test_messages_and_memories_are_found_with_the_items(memory, items):
     assert items.query(memory_type="fact", before=NOON) == []
 
 
+def test_what_a_function_or_a_tool_returned_has_their_words(memory):
+    call = {"name": "look", "arguments": "{}"}
+    used = {"id": "c", "type": "function", "function": call}
+    memory.conversation("log").append(
+        [
+            said("where is the ferry?"),
+            {"role": "assistant", "content": None, "function_call": call},
+            {"role": "function", "name": "look", "content": "the ferry is at sea"},
+            {"role": "assistant", "content": None, "tool_calls": [used]},
+            {"role": "tool", "tool_call_id": "c", "content": "the ferry is in port"},
+            said("the ferry is in port", "assistant"),
+        ]
+    )
+    found = memory.items.query(memory_type="conversation")
+    origins = [one.origin for one in sorted(found, key=lambda one: one.id)]
+    assert origins == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+
+
 def test_messages_off_the_path_are_not_found(memory, items):
     log = memory.conversation("log")
     first, _ = log.append([said("the ferry was late"), said("a pity", "assistant")])

@@ -15,7 +15,7 @@ from warmset.errors import NoKey
 from warmset.maintenance import Access, Import, examine, export, survey
 from warmset.maintenance.access import open_store, pages
 from warmset.maintenance.batches import is_batch
-from warmset.maintenance.lines import from_line, to_line
+from warmset.maintenance.lines import HEADER, from_line, line_of, to_line
 from warmset.maintenance.redacting import redacted_draft
 from warmset.native import ColdStore
 
@@ -148,6 +148,19 @@ def test_references_to_what_is_not_in_the_file_are_counted(tmp_path):
         work.run()
         assert (work.done, work.loose) == (2, 2)
         assert everything(target)[-1].sources == (5,)
+
+
+def test_a_message_that_follows_what_is_not_imported_follows_the_one_before_it(tmp_path):
+    """Vectors are made again; a file that somebody edited may have a message follow one of them."""
+    vector = row(kind="embedding", key=KEY, sources=[1])
+    drafts = (*turn("a"), ()), vector, (*turn("b", at=7.0, parent=2), ())
+    lines = [json.dumps(HEADER), *(line_of(id_, one) for id_, one in enumerate(drafts, 1))]
+    (tmp_path / "file").write_text("\n".join(lines))
+    with ColdStore.open(None) as target:
+        work = Import(target, survey(tmp_path / "file"))
+        work.run()
+        assert (work.done, work.vectors, work.loose) == (2, 1, 1)
+        assert [json.loads(one.meta) for one in everything(target)] == [{}, {"at": 7.0}]
 
 
 # --- redaction ------------------------------------------------------------------------------------

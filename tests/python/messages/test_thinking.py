@@ -273,6 +273,16 @@ def test_repair_obeys_what_was_sent():
     assert repair(changed, dialect="anthropic", model=CHECKED).changes == []
 
 
+def test_thinking_behind_a_block_without_proof_is_reported_at_its_message():
+    unsigned = thought(9) | {"signature": ""}
+    broken = [*TALK[:3], said(1) | {"content": [unsigned, *said(1)["content"]]}, *TALK[4:]]
+    made = repair(broken, dialect="anthropic", model=CHECKED)
+    assert made.messages == [*TALK[:3], bare(1), TALK[4], bare(2), TALK[6]]
+    assert [(one.rule, one.index) for one in made.changes] == [("A6", 3), ("A15", 3), ("A16", 5)]
+    assert [one.index for one in made.thinking.removed] == [3, 5]
+    assert made.thinking.changed == (3, 5)
+
+
 ITEMS = [
     user("u0"),
     {

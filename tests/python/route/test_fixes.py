@@ -213,6 +213,15 @@ def test_the_expected_reward_is_the_mean_of_a_beta_posterior():
     assert columns["reward"] == pytest.approx((1 + 1.75) / 6)
 
 
+def test_the_first_outcome_takes_the_place_of_what_was_claimed():
+    """To the bit: no rounding of what was claimed is left in it."""
+    tenths = [tenth / 10 for tenth in range(11)]
+    for claimed in tenths:
+        for reward in tenths:
+            columns = {"mean": claimed, "reward": claimed, "origin": "user"}
+            assert after_outcome(columns, reward)["mean"] == reward
+
+
 def test_an_outcome_changes_neither_the_text_nor_the_id_nor_what_an_item_is_found_by(
     router, memory
 ):

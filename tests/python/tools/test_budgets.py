@@ -145,3 +145,5 @@ def test_as_many_as_are_allowed(talk):
     assert focus_of({"focus": "x" * MAX_FOCUS}) == "x" * MAX_FOCUS
     with pytest.raises(UnusableError):
         focus_of({"focus": "x" * (MAX_FOCUS + 1)})
+    assert focus_of({"focus": " the crane\n"}) == "the crane"
+    assert focus_of({"focus": " \n"}) is focus_of({"focus": ""}) is focus_of({}) is None

@@ -49,6 +49,11 @@ def key(message: Message) -> bytes:
     return hash_of(next(filter(walk.is_thought, walk.blocks(message))))
 
 
+def keys(message: Message) -> list[bytes]:
+    """Return the keys that a message may have once some of its thinking left, in order."""
+    return [hash_of(block) for block in walk.blocks(message) if walk.is_thought(block)]
+
+
 def must_lead(model: str) -> bool:
     """Tell whether a model may refuse a tool loop that does not begin with its thinking (A6)."""
     return not thinks_at_will(model)

@@ -40,6 +40,11 @@ def key(item: Message) -> bytes:
     return hash_of(item)
 
 
+def keys(item: Message) -> list[bytes]:
+    """Return the only key that reasoning may have."""
+    return [key(item)]
+
+
 def must_lead(_model: str) -> bool:
     """Tell whether a model refuses a tool loop without its reasoning: none does."""
     return False
