@@ -110,7 +110,7 @@ def _compacted(draw: Random, messages: list[Any], system: Any, dialect: str) -> 
         system=system,
         model=None,
     )
-    return [made.messages, len(made.dropped), made.inserted]
+    return [made.messages, len(made.dropped), len(made.inserted)]
 
 
 def _windows(
