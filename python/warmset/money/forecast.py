@@ -8,6 +8,7 @@ exchange only, because it changes with the request.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final
 
 from warmset.money.prices import MILLION
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 CALLS: Final = 10
 """The number of calls that are looked ahead."""
+
+EPOCH: Final = 100
+"""The most calls of a list that is made anew which are looked at."""
+
+MARGIN: Final = 0.03
+"""The share by which a list is made longer than the cache's least prefix, because the provider may
+count fewer tokens than are counted here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +71,73 @@ def growing_cost(
         swap_to: The share of the budget that it has then.
     """
     spent, before = 0.0, float(tokens)
+    start = swap_to * budget
+    anew = anew_tokens(
+        prices, rhythm, tokens=start, budget=budget, swap_at=swap_at, swap_to=swap_to
+    )
     for gap, begins in rhythm.ahead():
         size = before + rhythm.growth
         same = before
         if size > budget or (begins and size >= swap_at * budget):
-            same, size = 0.0, swap_to * budget
+            same, size = 0.0, anew
         spent += _call(prices, gap, same=same, tokens=size)
         before = size
     return spent
+
+
+def anew_tokens(
+    prices: Prices, rhythm: Rhythm, *, tokens: float, budget: int, swap_at: float, swap_to: float
+) -> float:
+    """Return how many tokens a list that only grows has at best when it is made anew.
+
+    If the cache takes no prefix that short, each call until it does pays the whole list as fresh,
+    so a list with a little more than the cache's least prefix at once may cost less. It is not made
+    longer than in the middle between the two shares, for it has to have room to grow.
+
+    Args:
+        prices: The model's prices.
+        rhythm: How the calls follow each other.
+        tokens: The tokens that it has otherwise.
+        budget: The most tokens of a list.
+        swap_at: The share of the budget at which it is made anew once more.
+        swap_to: The share of the budget with which it is planned otherwise.
+    """
+    least = prices.cache_min * (1 + MARGIN)
+    if not tokens < least <= middle_of(budget, swap_at=swap_at, swap_to=swap_to):
+        return tokens
+    costs = [
+        epoch_cost(prices, rhythm, tokens=start, budget=budget, swap_at=swap_at)
+        for start in (least, tokens)
+    ]
+    return least if costs[0] < costs[1] else tokens
+
+
+def middle_of(budget: int, *, swap_at: float, swap_to: float) -> float:
+    """Return the most tokens of a list that is made anew for a reason of its own."""
+    return budget * (swap_at + swap_to) / 2
+
+
+def epoch_cost(
+    prices: Prices, rhythm: Rhythm, *, tokens: float, budget: int, swap_at: float
+) -> float:
+    """Return the mean price of a call's input from one list that is made anew to the next, in USD.
+
+    Args:
+        prices: The model's prices.
+        rhythm: How the calls follow each other.
+        tokens: The tokens that the list begins with.
+        budget: The most tokens of a list.
+        swap_at: The share of the budget at which it is made anew.
+    """
+    spent, calls, before = _call(prices, None, same=0.0, tokens=tokens), 1, tokens
+    past = list(zip(rhythm.gaps, rhythm.begins, strict=True)) or [(0.0, False)]
+    for gap, begins in islice(cycle(past), EPOCH):
+        size = before + rhythm.growth
+        if size > budget or (begins and size >= swap_at * budget):
+            break
+        spent, calls = spent + _call(prices, gap, same=before, tokens=size), calls + 1
+        before = size
+    return spent / calls
 
 
 def renewed_cost(prices: Prices, rhythm: Rhythm, *, tokens: int, budget: int) -> float:
@@ -96,4 +163,5 @@ def _call(prices: Prices, gap: float | None, *, same: float, tokens: float) -> f
     cached = 0.0 if gap is None or gap > prices.ttl else min(same, tokens)
     if cached < prices.cache_min:
         cached = 0.0
-    return (cached * now.cache_read + (tokens - cached) * now.written) / MILLION
+    rest = now.written if tokens >= prices.cache_min else now.fresh
+    return (cached * now.cache_read + (tokens - cached) * rest) / MILLION

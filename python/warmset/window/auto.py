@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.messages.thinking import THOUGHTS
-from warmset.money import prices_of
-from warmset.money.forecast import CALLS, Rhythm, growing_cost, renewed_cost
+from warmset.money.forecast import growing_cost, renewed_cost
+from warmset.window.rhythm import LOOKED_AT, rhythm_of
 from warmset.window.steady.record import standing
 from warmset.window.steady.resume import resume
 from warmset.window.steady.write import epoch_tokens
@@ -20,8 +20,8 @@ from warmset.window.stored_choices import last_for
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.money import Prices
+    from warmset.money.forecast import Rhythm
     from warmset.options import Mode
-    from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.window.render import Call
     from warmset.window.request import Ask, Request
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 CHEAPER: Final = 0.20
 """The share by which the other mode must be cheaper."""
-
-LOOKED_AT: Final = 256
-"""The newest messages from which the rhythm is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ def weigh(
         return current
     if current is None and standing(engine, ledger, plan.key) is not None:
         current = "steady"  # another process made the last list
-    prices = _prices(ask)
+    prices = ask.options.known_prices
     if prices is None:
         return "steady" if _thinks(engine, ledger, call) else "jit"
     rhythm = rhythm_of(ledger.live(), now)
@@ -111,35 +108,6 @@ def _begun(engine: Engine, ledger: Ledger, request: Request, plan: Plan) -> Mode
     if jit is not None and not (steady and chain and chain[-1].id > jit.id):
         return "jit"
     return "steady" if steady else None
-
-
-def rhythm_of(live: list[Entry], now: float) -> Rhythm:
-    """Return how the last calls of a conversation followed each other.
-
-    Args:
-        live: Its messages.
-        now: The time of the next call, in seconds since 1970 UTC.
-    """
-    newest = live[-LOOKED_AT:]
-    replies = [at for at, one in enumerate(newest) if one.facts.role == "assistant"]
-    calls = [at for at in replies if at == 0 or newest[at - 1].facts.role != "assistant"]
-    gaps: list[float] = []
-    begins: list[bool] = []
-    for before, at in zip(reversed(calls[:-1]), reversed(calls[1:]), strict=True):
-        gaps.append(max(newest[at].at - newest[before].at, 0.0))
-        asked = newest[at - 1].facts
-        begins.append(asked.request and not asked.results)
-    idle = max(now - newest[calls[-1]].at, 0.0) if calls else None
-    counted = newest[calls[-CALLS] if len(calls) > CALLS else 0 :]
-    growth = sum(one.tokens for one in counted) / max(min(len(calls), CALLS), 1)
-    return Rhythm(idle, gaps[: CALLS - 1], begins[: CALLS - 1], growth)
-
-
-def _prices(ask: Ask) -> Prices | None:
-    options = ask.options
-    if options.prices is not None or options.model is None:
-        return options.prices
-    return prices_of(options.model)
 
 
 def _thinks(engine: Engine, ledger: Ledger, call: Call) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
 from warmset.errors import InvalidInputError
 from warmset.messages.sent import Beside
 from warmset.money.prices import check_prices
+from warmset.money.table import prices_of
 from warmset.options import (
     DATES,
     INDEX_SHARE,
@@ -98,7 +99,8 @@ class WindowOptions:
         swap_at: In mode "steady", the share of the budget from which the list is made anew when an
             exchange begins. At the whole budget that happens wherever it must.
         swap_to: In mode "steady", the share of the budget that a list has which is made anew, the
-            system prompt and tools included.
+            system prompt and tools included. Where the prompt cache of a model with known prices
+            takes no list that short, it has what the cache takes, if that costs less.
         memories: The share of the budget that memories may take, pinned ones included, and turns of
             other conversations; in mode "steady", all that a list has of them. 0 shows none. A list
             that is small enough to be sent unchanged gets pinned memories only.
@@ -188,6 +190,13 @@ class WindowOptions:
             )
         if not 0 <= self.wait < float("inf"):
             raise InvalidInputError(f"wait: expected seconds, found {self.wait}")
+
+    @property
+    def known_prices(self) -> Prices | None:
+        """The prices that were given, or those of the model; None if neither is known."""
+        if self.prices is not None or self.model is None:
+            return self.prices
+        return prices_of(self.model)
 
     @property
     def key(self) -> tuple[object, ...]:

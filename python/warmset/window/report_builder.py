@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import BudgetTooSmall
-from warmset.money import expected_money, prices_of
+from warmset.money import expected_money
 from warmset.options import least_score
 from warmset.state.prompt_prefix import Sent
 from warmset.window.result import Choice, Report, Window
@@ -211,10 +211,7 @@ class ReportBuilder:
 
     def _money(self, tokens: int, same: int) -> Money:
         """Note that a window is made now, and return what its call is expected to cost."""
-        options, spending = self._ask.options, self._ledger.spending
-        prices = options.prices
-        if prices is None and options.model is not None:
-            prices = prices_of(options.model)
+        prices, spending = self._ask.options.known_prices, self._ledger.spending
         idle = spending.idle()
         return expected_money(prices, tokens=tokens, same=same, idle=idle, spending=spending)
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from warmset.money import Prices, Spending, Surcharge, expected_money, price, read_usage
-from warmset.money.forecast import CALLS, Rhythm, growing_cost, renewed_cost
+from warmset.money.forecast import (
+    CALLS,
+    EPOCH,
+    Rhythm,
+    anew_tokens,
+    epoch_cost,
+    growing_cost,
+    renewed_cost,
+)
 
 PRICES = Prices(
     fresh=3.0,
@@ -25,18 +33,40 @@ def call_cost(gap, same, tokens):
     lives = gap is not None and gap <= 300.0
     cached = min(same, tokens) if lives and min(same, tokens) >= 1_000 else 0.0
     factor = 2.0 if int(tokens) > 4_000 else 1.0
-    return factor * (cached * 0.5 + (tokens - cached) * 4.0) / 1e6
+    rest = 4.0 if tokens >= 1_000 else 3.0
+    return factor * (cached * 0.5 + (tokens - cached) * rest) / 1e6
+
+
+def naive_epoch(rhythm, start, budget, swap_at):
+    """Return what a call of an epoch costs, on average."""
+    past = list(zip(rhythm.gaps, rhythm.begins, strict=True)) or [(0.0, False)]
+    sizes, costs = [start], [call_cost(None, 0.0, start)]
+    while len(costs) <= EPOCH:
+        gap, begins = past[(len(costs) - 1) % len(past)]
+        sizes.append(sizes[-1] + rhythm.growth)
+        if sizes[-1] > budget or (begins and sizes[-1] >= swap_at * budget):
+            break
+        costs.append(call_cost(gap, sizes[-2], sizes[-1]))
+    return sum(costs) / len(costs)
+
+
+def naive_anew(rhythm, short, budget, swap_at, swap_to):
+    if short >= 1_030 or (swap_to + swap_at) / 2 * budget < 1_030:
+        return short
+    one, other = (naive_epoch(rhythm, start, budget, swap_at) for start in (1_030.0, short))
+    return 1_030 if one < other else short
 
 
 def naive(rhythm, *, tokens, budget, grows, swap_at=0.5, swap_to=0.25):
     past = list(zip(rhythm.gaps, rhythm.begins, strict=True)) or [(0.0, False)]
     spent, before = 0.0, float(tokens) if grows else 0.0
+    new = naive_anew(rhythm, swap_to * budget, budget, swap_at, swap_to)
     for number in range(CALLS):
         gap, begins = (rhythm.idle, True) if not number else past[(number - 1) % len(past)]
         if grows:
             size = before + rhythm.growth
             anew = size > budget or (begins and size >= swap_at * budget)
-            same, size = (0.0, swap_to * budget) if anew else (before, size)
+            same, size = (0.0, new) if anew else (before, size)
         else:
             size = min(float(tokens) if begins else before + rhythm.growth, float(budget))
             same = 0.0 if begins else min(before, size)
@@ -57,6 +87,45 @@ def test_forecasts_are_those_of_a_naive_simulation(idle, before, growth, tokens,
     found = growing_cost(PRICES, rhythm, **size, swap_at=0.5, swap_to=0.25)
     assert found == pytest.approx(naive(rhythm, **size, grows=True))
     assert renewed_cost(PRICES, rhythm, **size) == pytest.approx(naive(rhythm, **size, grows=False))
+
+
+steps = st.sampled_from([0.0, 1.0, 30.0, 125.0, 250.0, 500.0])
+sizes = st.integers(1, 12).map(lambda n: n * 125.0)
+budgets = st.integers(1, 16).map(lambda n: n * 250)
+
+
+swaps = st.sampled_from([(0.5, 0.25), (0.85, 0.35), (1.0, 0.9)])
+
+
+@given(st.none() | gaps, past, steps, sizes, budgets, swaps)
+def test_a_list_is_made_anew_with_the_tokens_that_cost_less(idle, before, growth, short, most, at):
+    rhythm = Rhythm(idle, [gap for gap, _ in before], [begins for _, begins in before], growth)
+    swap_at, swap_to = at
+    given_ = {"budget": most, "swap_at": swap_at}
+    found = epoch_cost(PRICES, rhythm, tokens=short, **given_)
+    assert found == pytest.approx(naive_epoch(rhythm, short, most, swap_at))
+    found = anew_tokens(PRICES, rhythm, tokens=short, swap_to=swap_to, **given_)
+    assert found == naive_anew(rhythm, short, most, swap_at, swap_to)
+
+
+@pytest.mark.parametrize(
+    ("gap", "growth", "short", "budget", "tokens"),
+    [
+        (10.0, 100.0, 840.0, 2_400, 1_030.0),  # two calls would pay it as fresh
+        (301.0, 100.0, 840.0, 2_400, 840.0),  # the cache has nothing of it anyway
+        (10.0, 400.0, 600.0, 2_000, 600.0),  # the cache takes the next one anyway
+        (10.0, 80.0, 600.0, 2_060, 1_030.0),  # in the middle between the shares
+        (10.0, 80.0, 600.0, 2_059, 600.0),  # it would have no room to grow
+        (10.0, 100.0, 999.0, 3_000, 1_030.0),
+        (10.0, 100.0, 1_030.0, 3_000, 1_030.0),  # the cache takes it as it is
+    ],
+)
+def test_a_list_made_anew_is_long_enough_for_the_cache_where_that_pays(
+    gap, growth, short, budget, tokens
+):
+    rhythm = Rhythm(gap, (gap,) * 9, (False,) * 9, growth)
+    shares = {"budget": budget, "swap_at": 0.75, "swap_to": 0.25}
+    assert anew_tokens(PRICES, rhythm, tokens=short, **shares) == tokens
 
 
 @pytest.mark.parametrize(

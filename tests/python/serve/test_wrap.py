@@ -184,6 +184,37 @@ def test_what_is_too_long_is_sent_once_more_and_shorter(httpserver, memory, awai
 
 
 @pytest.mark.parametrize("awaited", [False, True])
+def test_what_is_refused_for_its_thinking_is_sent_once_more_without(httpserver, memory, awaited):
+    why = "messages.1.content.0: The block is bound to a different conversation"
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": why}}
+    said_ = {"id": "m", "type": "message", "role": "assistant", "model": "claude-fable-5-2"}
+    said_ |= {"content": [{"type": "text", "text": "Forty."}], "stop_reason": "end_turn"}
+    said_ |= {"stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 2}}
+    httpserver.expect_ordered_request("/v1/messages").respond_with_json(error, status=400)
+    httpserver.expect_ordered_request("/v1/messages").respond_with_json(said_)
+    thought = {"type": "thinking", "thinking": "Boxes!", "signature": "c2ln"}
+    reply = {"role": "assistant", "content": [thought, {"type": "text", "text": "Many."}]}
+    memory.close()  # so that the request goes as it came
+    options = {"base_url": httpserver.url_for(""), "api_key": "k", "max_retries": 0}
+    client = (anthropic.AsyncAnthropic if awaited else anthropic.Anthropic)(**options)
+    create = wrap(client, memory).messages.with_raw_response.create
+    given = {"model": "claude-fable-5-2", "max_tokens": 9, "messages": [*HELLO, reply, *HELLO]}
+
+    async def asked():
+        raw = await create(**given)
+        return raw, await raw.parse()
+
+    raw, made = asyncio.run(asked()) if awaited else ((raw := create(**given)), raw.parse())
+    assert made.content[0].text == "Forty."
+    assert raw.headers["x-warmset"].startswith("bypass; reason=")
+    assert raw.headers["x-warmset"].endswith("; thinking=left_out")
+    first, second = bodies(httpserver)
+    assert first["messages"] == given["messages"]
+    bare = {"role": "assistant", "content": reply["content"][1:]}
+    assert second == first | {"messages": [*HELLO, bare, *HELLO]}
+
+
+@pytest.mark.parametrize("awaited", [False, True])
 def test_errors_come_as_they_are(httpserver, memory, awaited):
     said_ = {"error": {"message": "slow down", "type": "rate_limit"}}
     httpserver.expect_request(CHAT).respond_with_json(

@@ -1,9 +1,12 @@
 """Loops of the providers' own clients with the local servers of `provider_servers.py`.
 
-A loop sends lists, answers the calls of the replies, and asks again when nothing is called.
+A loop sends lists, answers the calls of the replies, and asks again when nothing is called. Its
+connections are closed when nobody has it any more.
 """
 
 from __future__ import annotations
+
+import weakref
 
 import pytest
 from provider_servers import AnthropicServer, ChatServer, ResponsesServer
@@ -44,6 +47,7 @@ class Chat:
         self.first = [{"role": "system", "content": SYSTEM}]
         self.server = self.serves(httpserver)
         self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key="k", max_retries=0)
+        weakref.finalize(self, self.client.close)
 
     def call(self, messages):
         """Send a list; return the messages to append and the ids of the calls."""
@@ -72,6 +76,7 @@ class Responses:
         self.first = [{"role": "developer", "content": SYSTEM}]
         self.server = self.serves(httpserver)
         self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key="k", max_retries=0)
+        weakref.finalize(self, self.client.close)
 
     def call(self, messages, **options):
         send = getattr(self.client.responses, self.verb)
@@ -108,6 +113,7 @@ class Messages:
         self.first = []
         self.server = self.serves(httpserver)
         self.client = anthropic.Anthropic(base_url=self.server.url, api_key="k", max_retries=0)
+        weakref.finalize(self, self.client.close)
 
     def call(self, messages):
         made = self.client.messages.create(

@@ -12,6 +12,7 @@ from warmset.messages import dumps
 from warmset.money import Prices, price
 from warmset.money.forecast import CALLS, Rhythm, growing_cost, renewed_cost
 from warmset.window import auto
+from warmset.window.rhythm import rhythm_of
 
 PRICES = Prices(fresh=4, cache_read=0.4, output=20, cache_write=5, ttl=300)
 WORDS = ["port", "config", "yaml", "deploy", "error", "retry", "queue", "cache", "latency"]
@@ -55,9 +56,9 @@ def test_a_renewed_list_is_written_for_each_request():
     assert loop == pytest.approx((8_000 * 5 + 9 * 8_000 * 0.4) / 1e6)
 
 
-def test_what_is_too_short_for_the_cache_is_written():
+def test_what_is_too_short_for_the_cache_is_fresh():
     assert renewed_cost(PRICES, rhythm(growth=0.0), tokens=1_023, budget=9_000) == pytest.approx(
-        10 * 1_023 * 5 / 1e6
+        10 * 1_023 * 4 / 1e6
     )
 
 
@@ -165,7 +166,7 @@ def test_the_rhythm_is_that_of_calls_however_many_messages_a_reply_has():
             log.append(said("some words " * 9, role), at=at)
         with memory._engine.lock:
             live = memory._engine.ledger("default", "log").live()
-            found = auto.rhythm_of(live, now=500.0)
+            found = rhythm_of(live, now=500.0)
         tokens = sum(one.tokens for one in live)
     assert (found.idle, list(found.gaps), list(found.begins)) == (90, [280, 120], [True, True])
     assert found.growth == pytest.approx(tokens / 3)

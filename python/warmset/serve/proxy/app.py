@@ -153,16 +153,25 @@ class _Proxy:
             return seen.around(JSONResponse({"error": said}, status_code=400))
         reading = Reading(
             surface=surface,
-            shorter=partial(self._prepare, asked, seen),
+            again=partial(self._again, asked, seen),
             answered=partial(self._answered, asked, seen),
         )
         return seen.around(Relay(self._upstream, address, prepared, reading))
 
-    async def _prepare(self, asked: Asked, seen: Seen, most: int | None = None) -> Prepared:
+    async def _prepare(self, asked: Asked, seen: Seen) -> Prepared:
         """Return what is sent, and let it be seen."""
-        prepared = await self._exchanges.prepare(asked, most)
+        prepared = await self._exchanges.prepare(asked)
         seen.sends(prepared)
         return prepared
+
+    async def _again(
+        self, asked: Asked, seen: Seen, prepared: Prepared, status: int, said: bytes
+    ) -> Prepared | None:
+        """Return what is sent instead of what was refused, and let it be seen."""
+        made = await self._exchanges.again(asked, prepared, status, said)
+        if made is not None:
+            seen.sends(made)
+        return made
 
     async def _answered(self, asked: Asked, seen: Seen, prepared: Prepared, reply: Reply) -> None:
         """Append a reply, whatever happens to the connection meanwhile; wait for it so long."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from anyio import to_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
     from warmset.serve.replies import Reply
+
+T = TypeVar("T")
 
 
 class AwaitedExchanges:
@@ -32,9 +36,18 @@ class AwaitedExchanges:
         self._patience = patience
         self._limiter = limiter
 
-    async def prepare(self, asked: Asked, most: int | None = None) -> Prepared:
+    async def prepare(self, asked: Asked) -> Prepared:
         """Return what is sent; the request as it came if that takes too long."""
-        work = partial(self._exchanges.prepare, asked, most=most)
+        return await self._in_time(asked, partial(self._exchanges.prepare, asked))
+
+    async def again(
+        self, asked: Asked, prepared: Prepared, status: int, said: bytes
+    ) -> Prepared | None:
+        """Return what is sent instead of what was refused; None if that goes back."""
+        work = self._exchanges.again(asked, prepared, status, said)
+        return None if work is None else await self._in_time(asked, work)
+
+    async def _in_time(self, asked: Asked, work: Callable[[], T]) -> T | Prepared:
         try:
             with anyio.fail_after(self._patience):
                 return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)

@@ -9,6 +9,7 @@ import json
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset._support.log import event, kind, room
@@ -19,6 +20,7 @@ from warmset.serve.proxy.budgets import budget_of, told
 from warmset.serve.proxy.fields import Fields
 from warmset.serve.proxy.naming import HeaderError, conversation_of
 from warmset.serve.proxy.options import mode_of
+from warmset.serve.proxy.overlong import STEP, too_long
 from warmset.serve.proxy.provided import (
     WAITING,
     Onward,
@@ -28,6 +30,7 @@ from warmset.serve.proxy.provided import (
     list_of,
 )
 from warmset.serve.proxy.response_ids import Place
+from warmset.serve.proxy.unbound import thinking_refused, unbound
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -117,6 +120,8 @@ class Prepared:
         kept: Whether the provider keeps the response.
         waits: Whether the response may be made in the background.
         pieces: Whether the client sends the pieces of a stream back as they came.
+        bare: Whether all thinking was left out of its list, for the provider refused it. What the
+            reply was made behind is then no list of this side, so it comes with the next request.
         done: What was done with the answer.
     """
 
@@ -131,10 +136,14 @@ class Prepared:
     kept: bool = False
     waits: bool = False
     pieces: bool = False
+    bare: bool = False
     done: Done = field(default_factory=Done)
 
     def header(self) -> str:
         """Return what the answer says in `x-warmset`."""
+        return "; ".join((self._said(), *self.notes))
+
+    def _said(self) -> str:
         if self.bypass is not None:
             return f"bypass; reason={self.bypass}"
         if self.window is None:
@@ -142,8 +151,7 @@ class Prepared:
             known = self.unknown or self.onward is not None
             return f"passed; recorded={said}" if known else "passed"
         report = self.window.report
-        said = f"mode={report.mode}; tokens={self.window.tokens}; saved={report.saved:.2f}"
-        return "; ".join((said, *self.notes))
+        return f"mode={report.mode}; tokens={self.window.tokens}; saved={report.saved:.2f}"
 
 
 class Exchanges:
@@ -190,6 +198,46 @@ class Exchanges:
         )
         return Prepared(body=asked.body, bypass=reason)
 
+    def again(
+        self, asked: Asked, prepared: Prepared, status: int, said: bytes
+    ) -> Callable[[], Prepared | None] | None:
+        """Return what prepares a request anew that was refused; None if the answer goes back.
+
+        So it does, too, if that returns None.
+
+        Args:
+            asked: The request.
+            prepared: What was sent for it.
+            status: The status of the answer.
+            said: Its body.
+        """
+        if prepared.window is not None and too_long(status, said):
+            return partial(self.prepare, asked, most=int(prepared.window.tokens * STEP))
+        if asked.surface.dialect == "anthropic" and thinking_refused(status, said):
+            return partial(self._bare, asked, prepared)
+        return None
+
+    def _bare(self, asked: Asked, prepared: Prepared) -> Prepared | None:
+        """Return a request without any thinking; None if it cannot be changed."""
+        made, error = None, None
+        try:
+            made = unbound(prepared.body)
+        except Exception as caught:  # noqa: BLE001 - whatever fails here, the answer goes back
+            error = kind(caught)
+        event(
+            LOG,
+            logging.WARNING,
+            "thinking_refused",
+            surface=asked.surface.name,
+            reason=prepared.bypass,
+            error=error,
+        )
+        if made is None:
+            return None
+        body, disabled = made
+        notes = ("thinking=left_out", *(("thinking=disabled",) if disabled else ()))
+        return replace(prepared, body=body, notes=(*prepared.notes, *notes), bare=True)
+
     def answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
         """Append a reply to its conversation, bound to the list that it answers; note its usage.
 
@@ -225,7 +273,9 @@ class Exchanges:
             }
             with suppress(WarmsetError):
                 prepared.window.settle(response)
-        if prepared.done.appended or not (reply.is_complete or _is_due(prepared, reply)):
+        if prepared.bare or prepared.done.appended:
+            return False
+        if not (reply.is_complete or _is_due(prepared, reply)):
             return False
         prepared.done.appended = reply.is_complete
         if prepared.bypass is not None:  # the whole list is what the reply was made behind

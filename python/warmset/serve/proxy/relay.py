@@ -14,11 +14,11 @@ from starlette.responses import JSONResponse, Response
 
 from warmset._support.log import event, kind, room
 from warmset.serve.proxy.along import Along, copied
-from warmset.serve.proxy.overlong import STATUSES, STEP, begun, too_long
+from warmset.serve.proxy.overlong import STATUSES, begun
 from warmset.serve.proxy.upstream import returned, with_beta
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.types import Receive, Scope, Send
 
@@ -51,12 +51,13 @@ class Reading:
 
     Args:
         surface: What the request is.
-        shorter: Prepares it anew for fewer tokens.
+        again: Prepares it anew after it was refused, by what was sent, the status and the body of
+            the answer; None if that goes back.
         answered: Takes the reply.
     """
 
     surface: Surface
-    shorter: Callable[[int], Awaitable[Prepared]]
+    again: Callable[[Prepared, int, bytes], Awaitable[Prepared | None]]
     answered: Callable[[Prepared, Reply], Awaitable[None]]
 
 
@@ -97,15 +98,11 @@ class Relay(Response):
             group.cancel_scope.cancel()
 
     async def _relayed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the request, once more if it was too long, and the answer back."""
+        """Send the request, once more if it was refused for what can be changed, and the answer."""
         sent = _Sent(send)
         try:
-            window, reading = self._prepared.window, self._reading
-            if reading is not None and window is not None:
-                if await self._tried(sent, last=False):
-                    return
-                self._prepared = await reading.shorter(int(window.tokens * STEP))
-            await self._tried(sent, last=True)
+            if not await self._tried(sent, last=self._reading is None):
+                await self._tried(sent, last=True)
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             slow = isinstance(error, httpx2.TimeoutException)
             event(LOG, logging.WARNING, "upstream_failed", error=kind(error), begun=sent.begun)
@@ -120,7 +117,7 @@ class Relay(Response):
             await refused(scope, receive, send)
 
     async def _tried(self, send: _Sent, *, last: bool) -> bool:
-        """Send the request; return whether its answer went back."""
+        """Send the request; return whether its answer went back, else it is prepared anew."""
         address, prepared, reading = self._address, self._prepared, self._reading
         headers = with_beta(address.headers, prepared.beta)
         async with self._upstream.answer(
@@ -129,12 +126,13 @@ class Relay(Response):
             chunks = answer.aiter_raw()
             first: list[bytes] = []
             broken: Exception | None = None
-            if not last and answer.status_code in STATUSES:
+            if reading is not None and not last and answer.status_code in STATUSES:
                 try:
-                    whole = await begun(chunks, first)
+                    anew = await self._anew(reading, answer.status_code, chunks, first)
                 except (httpx2.HTTPError, httpx2.StreamError) as error:
-                    whole, broken = False, error  # it breaks off behind what had come
-                if whole and too_long(answer.status_code, b"".join(first)):
+                    anew, broken = None, error  # it breaks off behind what had come
+                if anew is not None:
+                    self._prepared = anew
                     return False
             back = returned(answer.headers.raw)
             if reading is not None:
@@ -155,6 +153,21 @@ class Relay(Response):
                         await send.more(chunk)
             await send.end()
             return True
+
+    async def _anew(
+        self, reading: Reading, status: int, chunks: AsyncIterator[bytes], first: list[bytes]
+    ) -> Prepared | None:
+        """Return what is sent instead of what was refused; None if the answer goes back.
+
+        Args:
+            reading: How the answer is read along.
+            status: Its status.
+            chunks: Its pieces.
+            first: Gets those that are read.
+        """
+        if not await begun(chunks, first):
+            return None
+        return await reading.again(self._prepared, status, b"".join(first))
 
 
 class _Sent:

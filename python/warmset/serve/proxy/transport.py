@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import httpx2
 
@@ -17,7 +17,7 @@ from warmset.serve.proxy.along import Along, copied
 from warmset.serve.proxy.awaited import AwaitedExchanges
 from warmset.serve.proxy.exchange import Asked, Prepared
 from warmset.serve.proxy.naming import HEADER, HeaderError
-from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, begun, too_long
+from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, begun
 from warmset.serve.proxy.surfaces import fetched_of, surface_behind
 from warmset.serve.proxy.upstream import OWN, forwarded, with_beta
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from warmset.serve.proxy.exchange import Exchanges
     from warmset.serve.replies import Reply
+
+T = TypeVar("T")
 
 _BROKEN: Final = (httpx2.HTTPError, httpx2.StreamError)
 
@@ -123,11 +125,11 @@ class Transport(httpx2.BaseTransport):
         answer = self._inner.send(self._process.sent(request, prepared), stream=True)
         first: list[bytes] = []
         pieces = answer.iter_raw()
-        if prepared.window is not None and answer.status_code in STATUSES:
+        if answer.status_code in STATUSES:
             first, whole, pieces = _some(pieces)
-            if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
-                first = []
-                prepared = self._prepared(asked, int(prepared.window.tokens * STEP))
+            again = self._again(asked, prepared, answer.status_code, first) if whole else None
+            if again is not None:  # read to its end: closed
+                first, prepared = [], again
                 answer = self._inner.send(self._process.sent(request, prepared), stream=True)
                 pieces = answer.iter_raw()
         chunks: Iterable[bytes] = chain(first, pieces)
@@ -140,12 +142,21 @@ class Transport(httpx2.BaseTransport):
         """Close the HTTP client behind."""
         self._inner.close()
 
-    def _prepared(self, asked: Asked, most: int | None = None) -> Prepared:
-        exchanges = self._process.exchanges
+    def _prepared(self, asked: Asked) -> Prepared:
+        return self._in_time(asked, partial(self._process.exchanges.prepare, asked))
+
+    def _again(
+        self, asked: Asked, prepared: Prepared, status: int, said: list[bytes]
+    ) -> Prepared | None:
+        """Return what is sent instead of what was refused; None if that goes back."""
+        work = self._process.exchanges.again(asked, prepared, status, b"".join(said))
+        return None if work is None else self._in_time(asked, work)
+
+    def _in_time(self, asked: Asked, work: Callable[[], T]) -> T | Prepared:
         try:
-            made: Prepared = self._deadline.run(partial(exchanges.prepare, asked, most=most))
+            made: T = self._deadline.run(work)
         except OutOfTimeError:
-            return exchanges.bypassed(asked, "too_slow")
+            return self._process.exchanges.bypassed(asked, "too_slow")
         return made
 
     def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:
@@ -182,16 +193,15 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         answer = await self._inner.send(self._process.sent(request, prepared), stream=True)
         first: list[bytes] = []
         pieces: AsyncIterator[bytes] = answer.aiter_raw()
-        if prepared.window is not None and answer.status_code in STATUSES:
+        if answer.status_code in STATUSES:
             try:
                 whole = await begun(pieces, first)
             except _BROKEN as error:
                 whole, pieces = False, _afails(error)
-            if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
-                first = []
-                prepared = await self._exchanges.prepare(asked, int(prepared.window.tokens * STEP))
-                again = self._process.sent(request, prepared)
-                answer = await self._inner.send(again, stream=True)
+            again = await self._again(asked, prepared, answer.status_code, first) if whole else None
+            if again is not None:  # read to its end: closed
+                first, prepared = [], again
+                answer = await self._inner.send(self._process.sent(request, prepared), stream=True)
                 pieces = answer.aiter_raw()
         chunks = _achain(first, pieces)
         if answer.is_success:
@@ -202,6 +212,12 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close the HTTP client behind."""
         await self._inner.aclose()
+
+    async def _again(
+        self, asked: Asked, prepared: Prepared, status: int, said: list[bytes]
+    ) -> Prepared | None:
+        """Return what is sent instead of what was refused; None if that goes back."""
+        return await self._exchanges.again(asked, prepared, status, b"".join(said))
 
     async def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:
         if not await self._exchanges.answered(asked, prepared, reply):

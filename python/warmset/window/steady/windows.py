@@ -49,11 +49,11 @@ from warmset.window.steady.swap import swapped
 from warmset.window.steady.write import (
     epoch_tokens,
     insertion_tokens,
+    sendable,
+    sent_tokens,
     with_pinned,
-    write,
     written_tokens,
 )
-from warmset.window.thinking import without_unbound
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
@@ -154,8 +154,7 @@ class SteadyWindows:
                     epoch = read(engine, ledger, key)
                     if epoch is not None:  # with all messages since: it would have grown by them
                         whole = with_pinned(call, epoch)
-                        made = write(engine, ledger, whole, epoch)
-                        made, _ = without_unbound(engine, ledger, whole, made, epoch.moved)
+                        made, _ = sendable(engine, ledger, whole, epoch)
                         note_window(ledger, made, whole)
 
     def _try(
@@ -180,8 +179,7 @@ class SteadyWindows:
             plan = resume(engine, ledger, given, request, front.whole)
             plan = _with_days(engine, ledger, ask, plan)
             call = with_pinned(given, plan.now)
-            tokens = written_tokens(engine, ledger, call, plan.now)
-        why = HARD if forced else _swap_because(call, ask, plan, tokens)
+            why = HARD if forced else _swap_because(engine, ledger, call, ask, plan)
         provider = None if summaries is None else summaries.compactions
         offered, swap = None, None
         if provider is not None:
@@ -383,15 +381,15 @@ def _written(
     summary = None if swap is None else swap.summary
     bare = now
     now = bare.with_recall(recall) if recall else bare
-    made = write(engine, ledger, call, now, summary)
+    made, thinking = sendable(engine, ledger, call, now, summary)
     if made.tokens > call.budget and recall:
-        now, recall, made = bare, (), write(engine, ledger, call, bare, summary)
+        now, recall = bare, ()
+        made, thinking = sendable(engine, ledger, call, bare, summary)
     over, path = made.tokens > call.budget, tuple(ledger.history.path)
-    made, thinking = without_unbound(engine, ledger, call, made, now.moved)
     outcome = RECORDED
     if over and swap is None:
         outcome = OVER
-    elif now != plan.recorded and made.tokens <= call.budget:
+    elif now != plan.recorded and not over:
         outcome = record(engine, ledger, call, plan.recorded, now, made, summary)
     quoted = tuple(at for one in recall for at in one.quoted)
     return Made(call, plan, swap, now, quoted, path, made, thinking, outcome)
@@ -438,8 +436,20 @@ def _next(
     )
 
 
-def _swap_because(call: Call, ask: Ask, plan: Plan, tokens: int) -> str | None:
-    """Return why the next epoch begins with this window; None if the list can grow."""
+def _swap_because(engine: Engine, ledger: Ledger, call: Call, ask: Ask, plan: Plan) -> str | None:
+    """Return why the next epoch begins with this window; None if the list can grow.
+
+    The caller holds the engine's lock.
+    """
+    why: str | None = None
+    for count in (written_tokens, sent_tokens):  # the first one counts thinking that leaves, too
+        why = _because(call, ask, plan, count(engine, ledger, call, plan.now))
+        if why is None:
+            break
+    return why
+
+
+def _because(call: Call, ask: Ask, plan: Plan, tokens: int) -> str | None:
     if tokens > call.budget:
         return HARD
     soft = call.budget * ask.options.swap_at

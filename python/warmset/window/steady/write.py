@@ -16,12 +16,13 @@ from warmset.window.pinned import system_with
 from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part
 from warmset.window.steady.epoch import FRONT
+from warmset.window.thinking import without_unbound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from warmset.engine.engine import Engine
-    from warmset.messages import Message
+    from warmset.messages import Message, Thinking
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.store.epochs import Insertion
@@ -83,6 +84,22 @@ def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
     if not in_list(one):  # it is counted with the system prompt
         return 0
     return engine.cards.plain(one.text).tokens + frame_tokens(call.source, engine.encoding)
+
+
+def sent_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> int:
+    """Return how many tokens an epoch's list has, without the thinking that leaves it."""
+    return sendable(engine, ledger, call, epoch)[0].tokens
+
+
+def sendable(
+    engine: Engine, ledger: Ledger, call: Call, epoch: Epoch, summary: Settled | None = None
+) -> tuple[Assembled, Thinking]:
+    """Return the list of an epoch as it is sent, and what became of the thinking.
+
+    The arguments and errors are those of `write`.
+    """
+    made = write(engine, ledger, call, epoch, summary)
+    return without_unbound(engine, ledger, call, made, epoch.moved)
 
 
 class _List:

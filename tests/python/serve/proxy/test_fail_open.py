@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 import time
 
@@ -145,7 +146,8 @@ def test_headers_choose_the_mode_and_the_budget(proxied, upstream):
 
 def test_health_says_whether_the_store_can_be_read(proxied, upstream, monkeypatch):
     with proxied(upstream.url_for("")) as proxy:
-        assert httpx2.get(f"{proxy.url}/_warmset/health").json() == {"status": "ok", "messages": 0}
+        well = httpx2.get(f"{proxy.url}/_warmset/health").json()
+        assert well == {"status": "ok", "messages": 0, "process": os.getpid()}
         assert httpx2.get(f"{proxy.url}/_warmset/other").status_code == 404
         monkeypatch.setattr(Memory, "stats", lambda _self: 1 / 0)
         told = httpx2.get(f"{proxy.url}/_warmset/health")
