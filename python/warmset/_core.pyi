@@ -21,6 +21,7 @@ __all__ = [
     "HotIndex",
     "ItemShelf",
     "LexicalIndex",
+    "ListCopy",
     "Listed",
     "LogHandle",
     "Outcome",
@@ -594,6 +595,12 @@ class Roll:
     def change(
         self, before: NDArray[np.int64], after: NDArray[np.int64]
     ) -> tuple[int, int, int]: ...
+
+@final
+class ListCopy:
+    def __new__(cls) -> ListCopy: ...
+    def known(self, given: list[Any]) -> tuple[list[bytes | None], list[int]]: ...
+    def take(self, given: list[Any], fresh: Sequence[int], digests: list[bytes]) -> None: ...
 
 def message_keys(messages: Sequence[Any], depth: int) -> list[bytes | None]: ...
 def content_hash(payload: bytes) -> bytes: ...

@@ -236,7 +236,7 @@ def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
         raise _no_list(given)
     full: list[Any] = list(given)
     try:
-        return GivenList.read(full, ledger.snapshot.known(full), redactor)
+        return GivenList.read(full, ledger.last_list, redactor)
     except InvalidInputError:
         messages.accept(full)  # the same error, with the message's position in the whole list
         raise
@@ -270,7 +270,7 @@ def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> 
             result = replace(result, appended=ids)
         elif matched.moved:
             engine.move(ledger, matched.head)
-        ledger.snapshot.take(listed.full, listed.known, listed.digests)
+        ledger.last_list.take(listed.full, listed.fresh, listed.digests)
         return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from warmset import messages
 from warmset._core import content_hash
@@ -12,6 +12,7 @@ from warmset.messages.canonical import form_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from warmset._core import ListCopy
     from warmset.engine.redaction import Redactor
     from warmset.messages import Message
     from warmset.messages.canonical import Form
@@ -24,13 +25,13 @@ class GivenList:
 
     Args:
         full: All messages, as the caller has them.
-        known: The content hashes of those that are as in the last list.
+        fresh: The positions of those that are not as in the last list.
         digests: The content hash of each, as it may be stored.
         redactor: What every text passes through.
     """
 
-    full: Sequence[Any]
-    known: Sequence[bytes | None]
+    full: list[Any]
+    fresh: Sequence[int]
     digests: list[bytes]
     redactor: Redactor
     _plain: dict[int, Message]
@@ -38,26 +39,29 @@ class GivenList:
     _forms: dict[int, tuple[Form, ...]] = field(default_factory=dict[int, "tuple[Form, ...]"])
 
     @classmethod
-    def read(
-        cls, full: Sequence[Any], known: Sequence[bytes | None], redactor: Redactor
-    ) -> GivenList:
-        """Read the messages that are not known.
+    def read(cls, full: list[Any], last: ListCopy, redactor: Redactor) -> GivenList:
+        """Read the messages that are not as in the last list.
+
+        Args:
+            full: All messages.
+            last: The last list.
+            redactor: What every text passes through.
 
         Raises:
-            InvalidInputError: A message is not JSON; its position is that among the unknown ones.
+            InvalidInputError: A message is not JSON; its position is that among those
+                that are read.
             RedactionError: The redaction hook failed.
         """
-        places = [at for at, digest in enumerate(known) if digest is None]
-        taken = messages.accept([full[at] for at in places])
+        known, fresh = last.known(full)
+        taken = messages.accept([full[at] for at in fresh])
         original = [messages.without_client_only(one) for one in taken]
         plain = redactor.messages(original)
-        made = dict(zip(places, plain, strict=True))
-        digests = [
-            content_hash(messages.dumps(made[at])) if digest is None else digest
-            for at, digest in enumerate(known)
-        ]
-        changed = {at: one for at, one in zip(places, original, strict=True) if made[at] is not one}
-        return cls(full, known, digests, redactor, made, changed)
+        made = dict(zip(fresh, plain, strict=True))
+        for at, one in made.items():
+            known[at] = content_hash(messages.dumps(one))
+        digests = cast("list[bytes]", known)
+        changed = {at: one for at, one in zip(fresh, original, strict=True) if made[at] is not one}
+        return cls(full, fresh, digests, redactor, made, changed)
 
     def message(self, at: int) -> Message:
         """Return a message as it may be stored.

@@ -47,7 +47,7 @@ class Step(NamedTuple):
         "branched",
         "moved",
     ),
-    fields=("_following", "_child"),
+    fields=("_following", "_child", "_said"),
     calls=(
         "add",
         "expect",
@@ -63,6 +63,7 @@ class Step(NamedTuple):
         "ancestors",
         "heir",
         "children",
+        "along_path",
     ),
 )
 class History:
@@ -88,6 +89,7 @@ class History:
         self._stale = False  # whether `_child` is from before a `relink`
         self._relinked = False  # whether the path may be another one up to the same message
         self._following: dict[int, list[int]] | None = None
+        self._said: list[bytes] = []  # the hashes of the path's messages
         self.path: list[int] = []
         self.steps: dict[tuple[int, bytes], Step] = {}
         self.awaited: list[bytes] = []
@@ -123,6 +125,7 @@ class History:
         if self._following is not None:
             self._following.setdefault(self.head, []).append(id_)
         self.path.append(id_)
+        self._said.append(digest)
 
     def keep(self, id_: int, parent: int) -> None:
         """Take up an entry that is no message.
@@ -245,6 +248,24 @@ class History:
                 raise ValueError(f"message {id_} cannot follow message {parent}")
             self._parent[id_] = parent
 
+    def along_path(self, digests: Sequence[bytes]) -> int:
+        """Return how many messages of the path, from the first on, a list has by their hashes.
+
+        Args:
+            digests: The hashes of the list's messages.
+        """
+        given = list(digests)
+        least, most = 0, min(len(given), len(self._said))
+        if given[:most] == self._said[:most]:
+            return most
+        while most - least > 1:  # the first `least` are the same, the first `most` are not
+            middle = (least + most) // 2
+            if given[least:middle] == self._said[least:middle]:
+                least = middle
+            else:
+                most = middle
+        return least
+
     def contents(self) -> dict[tuple[int, bytes], int]:
         """Return the last message of each content that follows each message or `ROOT`."""
         if self._stale:  # found anew: until now a twin may have stood in another one's place
@@ -265,12 +286,14 @@ class History:
         place = bisect_left(self.path, head)  # ids grow along a path
         if not self._relinked and place < len(self.path) and self.path[place] == head:
             path, left, joined = self.path[: place + 1], self.path[place + 1 :], list[int]()
+            said = self._said[: place + 1]
         else:
             path = [] if head == ROOT else [head, *self.ancestors(head)][::-1]
             before, after = set(self.path), set(path)
             left = [id_ for id_ in self.path if id_ not in after]
             joined = [id_ for id_ in path if id_ not in before]
-        self.path, self._relinked = path, False
+            said = [self._digest[id_] for id_ in path]
+        self.path, self._said, self._relinked = path, said, False
         if not self.awaited and self.awaited_after == head:
             self.awaited_after = None
         self.branched = self.branched or bool(left or joined)

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from warmset._core import ListCopy
 from warmset._support.locks import guarded
 from warmset.messages import STORED
 from warmset.money.spending import Spending
@@ -16,7 +17,6 @@ from warmset.state.entry import Entry
 from warmset.state.forms import StoredForms
 from warmset.state.prompt_prefix import Sent
 from warmset.state.rendered import LastWindows
-from warmset.state.resent_list import Snapshot
 from warmset.state.sent_lists import SentLists
 from warmset.state.unit_costs import Accounts
 from warmset.store.records import Job
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         "auto",
         "valid_in",
         "sent",
-        "snapshot",
+        "last_list",
         "windows",
         "sent_lists",
         "path_hash",
@@ -111,7 +111,7 @@ class Ledger:
     valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)
     sent: Sent = field(default_factory=Sent)
     spending: Spending = field(default_factory=Spending)
-    snapshot: Snapshot = field(default_factory=Snapshot)
+    last_list: ListCopy = field(default_factory=ListCopy)
     windows: LastWindows = field(default_factory=LastWindows)
     sent_lists: SentLists = field(default_factory=SentLists)
     path_hash: tuple[int, PrefixHash] | None = None

@@ -68,8 +68,8 @@ def match(history: History, digests: Sequence[bytes], likeness: Likeness | None 
         The longest part of it that is known, and where it leaves the current path.
     """
     walk = _Walk(history, likeness)
-    for at, digest in enumerate(digests):
-        if not walk.go(at, digest):
+    for at in range(walk.along_path(digests), len(digests)):
+        if not walk.go(at, digests[at]):
             break
     walk.finish(len(digests))
     return walk.match()
@@ -88,6 +88,13 @@ class _Walk:
         self._of: list[int] = []
         self._variants: dict[int, Variant] = {}
         self._used: dict[tuple[int, bytes], Step] = {}
+
+    def along_path(self, digests: Sequence[bytes]) -> int:
+        """Go along the current path as far as the list has it; return where the list goes on."""
+        same = self._history.along_path(digests)
+        self._ids = self._path[:same]
+        self._of = self._path[:same]
+        return same
 
     def go(self, at: int, digest: bytes) -> bool:
         """Go on to the list's next message; return whether it is known."""

@@ -27,6 +27,7 @@ mod hot_arguments;
 mod hot_index;
 mod item_shelf;
 mod lexical_index;
+mod list_copy;
 mod log_arguments;
 mod log_changes;
 mod log_columns;
@@ -69,6 +70,8 @@ mod _core {
     use super::item_shelf::{Held, ItemShelf};
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
+    #[pymodule_export]
+    use super::list_copy::ListCopy;
     #[pymodule_export]
     use super::log_arguments::space;
     #[pymodule_export]

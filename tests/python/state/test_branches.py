@@ -16,7 +16,6 @@ from warmset.state.last_cut import Standing
 from warmset.state.ledger import Ledger, columns_of
 from warmset.state.matching import match
 from warmset.state.prompt_prefix import Sent
-from warmset.state.resent_list import Snapshot
 from warmset.state.sent_lists import SentList, SentLists
 from warmset.state.unit_costs import Accounts
 from warmset.store.descriptions import Described
@@ -397,25 +396,6 @@ def test_what_must_stay(facts, pins, wanted):
 
 
 # --- lists ----------------------------------------------------------------------------------------
-
-
-def test_a_message_that_was_changed_in_place_is_read_again():
-    snapshot = Snapshot()
-    given = [{"role": "user", "content": [{"type": "text", "text": "a"}]} for _ in range(3)]
-    digests = [b"1", b"2", b"3"]
-    assert snapshot.known(given) == [None] * 3
-    snapshot.take(given, [None] * 3, digests)
-    assert snapshot.known(given) == digests
-    given[1] = {"content": given[1]["content"], "role": "user"}  # the same with other bytes
-    given[2]["content"][0]["text"] = "b"
-    assert snapshot.known(given) == [b"1", None, None]
-    snapshot.take(given, snapshot.known(given), [b"1", b"4", b"5"])
-    assert snapshot.known(given) == [b"1", b"4", b"5"]
-    assert snapshot.known([*given, given[0]]) == [b"1", b"4", b"5", None]
-    for value in (1, 1.0, True):
-        odd = [{"role": "user", "content": "a", "n": value}]
-        snapshot.take(odd, [None], [b"6"])
-        assert snapshot.known(odd) == [None]
 
 
 def test_a_reply_is_made_behind_the_one_list_there_was_since_the_last_one():

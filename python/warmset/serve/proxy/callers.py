@@ -9,15 +9,17 @@ from warmset.errors import InvalidInputError, NotFound
 from warmset.serve.proxy.listed import SIZE, listed_of
 from warmset.serve.proxy.naming import conversation_of
 from warmset.serve.proxy.recognition import PREFIX, Recognition, Stored
+from warmset.serve.proxy.resent import ResentLists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from warmset.conversation import Conversation
     from warmset.memory import Memory
     from warmset.messages import Dialect, Message
     from warmset.serve.proxy.listed import Listed
     from warmset.serve.proxy.options import ProxyOptions
+    from warmset.serve.proxy.resent import ResentList
     from warmset.serve.proxy.surfaces import Surface
 
 
@@ -30,7 +32,8 @@ class TenantOf(Protocol):
 
 
 _ATTACHED: Final = ("recognition",)
-"""The name by which a store tells recognition what was erased."""
+_LISTS: Final = ("lists",)
+"""The names by which a store tells recognition and the lists that something was erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Callers:
         self._tenants = tenants
         self._options = options
         self._recognition = Recognition()
+        self._lists = ResentLists()
 
     def tenant(self, headers: Mapping[str, str], query: str, /) -> str:
         """Return the tenant of a request, by its key.
@@ -70,12 +74,33 @@ class Callers:
         """
         return self._tenants.tenant(headers, query)
 
+    def read(
+        self, headers: Mapping[str, str], query: str, text: str, start: int, /
+    ) -> tuple[ResentList, int] | None:
+        """Read a list of messages that may begin as an earlier one of the same caller.
+
+        Args:
+            headers: As above.
+            query: As above.
+            text: A text with the list in it.
+            start: Where it begins.
+
+        Returns:
+            The list, and where it ends; None if it is no list of objects, or has none.
+
+        Raises:
+            StoreError: The aliases cannot be read.
+            ValueError: It is no JSON.
+        """
+        return self._lists.read(self.tenant(headers, query), text, start)
+
     def conversation(
         self,
         memory: Memory,
         headers: Mapping[str, str],
         body: Mapping[str, Any],
         surface: Surface,
+        listed: Callable[[Dialect], Listed],
         /,
     ) -> Talk:
         """Return the conversation: as the request names it, else by its list.
@@ -88,20 +113,22 @@ class Callers:
             headers: As above.
             body: The request.
             surface: What it is.
+            listed: Returns what recognition needs of its list.
 
         Raises:
             HeaderError: The header that names it has a wrong value.
             InvalidInputError: A message is none of the dialect.
             StoreError: The store could not be read.
         """
-        named = conversation_of(headers, body, self._options)
-        if named is not None:
-            return Talk(memory.tenant, named)
         engine = memory.__warmset_engine__()  # what others erased is told before anything is found
         with engine.lock:
             engine.attached[_ATTACHED] = self._recognition
+            engine.attached[_LISTS] = self._lists
+        named = conversation_of(headers, body, self._options)
+        if named is not None:
+            return Talk(memory.tenant, named)
         dialect = surface.dialect
-        listed = listed_of(body[surface.messages], dialect)
+        given = listed(dialect)
 
         def stored(like: Listed) -> Iterator[Stored]:
             for name in memory.conversations():
@@ -112,9 +139,9 @@ class Callers:
                         yield Stored(name, found)
 
         while True:
-            found = self._recognition.recognise(memory.tenant, listed, stored)
+            found = self._recognition.recognise(memory.tenant, given, stored)
             if found.new or _takes(memory.conversation(found.name), dialect):
-                return Talk(memory.tenant, found.name, listed)
+                return Talk(memory.tenant, found.name, given)
             self._recognition.drop(memory.tenant, found.name)
 
     def replied(self, talk: Talk, reply: Sequence[Message], surface: Surface, /) -> None:
@@ -126,7 +153,7 @@ class Callers:
             surface: What the request is.
         """
         if talk.listed is not None:
-            said = listed_of(reply, surface.dialect).digests
+            said = listed_of(reply, surface.dialect).joined
             self._recognition.replied(talk.tenant, talk.name, talk.listed, said)
 
 
@@ -157,9 +184,9 @@ def _opening(one: Conversation, count: int, dialect: Dialect) -> bytes:
     while len(read) < len(ids):
         read += one.fetch(ids[len(read) : len(read) + count])
         try:
-            digests = listed_of(read, dialect).digests
+            found = listed_of(read, dialect)
         except InvalidInputError:  # thinking alone so far
             continue
-        if len(digests) >= count:
-            return b"".join(digests[:count])
+        if len(found) >= count:
+            return found.joined[: count * SIZE]
     return b""

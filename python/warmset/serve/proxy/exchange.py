@@ -16,8 +16,8 @@ from warmset._support.log import event, kind, room
 from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
 from warmset.serve.proxy import response_ids
 from warmset.serve.proxy.as_given import as_given, in_pieces
+from warmset.serve.proxy.asked_body import AskedBody
 from warmset.serve.proxy.budgets import budget_of, told
-from warmset.serve.proxy.fields import Fields
 from warmset.serve.proxy.naming import HeaderError, conversation_of
 from warmset.serve.proxy.options import mode_of
 from warmset.serve.proxy.overlong import STEP, too_long
@@ -27,7 +27,6 @@ from warmset.serve.proxy.provided import (
     Provided,
     is_continued,
     is_kept,
-    list_of,
 )
 from warmset.serve.proxy.response_ids import Place
 from warmset.serve.proxy.unbound import thinking_refused, unbound
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from warmset.messages import Message
     from warmset.options import Mode
     from warmset.serve.proxy.callers import Callers, Talk
+    from warmset.serve.proxy.fields import Fields
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.proxy.watch import Seen
@@ -334,13 +334,14 @@ class Exchanges:
             raise HeaderError(str(error)) from None
         if asked.fetched is not None:
             return self._fetched(asked, asked.fetched)
-        fields = Fields(asked.body)
+        read = partial(self._who.read, asked.headers, asked.query)
+        asked_body = AskedBody(asked.body, surface, read)
+        fields, given = asked_body.fields, asked_body.given
         body = fields.values
         if asked.seen is not None:
             asked.seen.asks(body.get("model"))
-        given = list_of(surface, body.get(surface.messages))
         if is_continued(surface, body) or (surface.name == "responses" and body.get("prompt")):
-            return self._continued(asked, body, given)
+            return self._continued(asked, asked_body)
         if given is None or body.get("compaction"):
             # What the provider will refuse, or a summary that stands for these very messages.
             return Prepared(body=asked.body)
@@ -351,7 +352,7 @@ class Exchanges:
         if whole or (most is None and body.get("context_management")):
             # Two do not shorten one list, unless the provider found it too long.
             budget, mode = _ENDLESS, "full"
-        window, talk = self._window(asked, body, given, budget=budget, mode=mode)
+        window, talk = self._window(asked, asked_body, given, budget=budget, mode=mode)
         if whole and as_given(surface, window.messages, given) != given:
             return Prepared(body=asked.body)
         prepared = _sent(asked, fields, given, window, talk)
@@ -368,11 +369,10 @@ class Exchanges:
             onward = self._provided.fetched(memory, id_)
         return Prepared(body=asked.body, onward=onward, kept=True)
 
-    def _continued(
-        self, asked: Asked, body: Mapping[str, Any], given: Sequence[Message] | None
-    ) -> Prepared:
+    def _continued(self, asked: Asked, asked_body: AskedBody) -> Prepared:
         """Return a request that goes as it came, for its list is not all that the model reads."""
         surface, talk = asked.surface, None
+        body, given = asked_body.fields.values, asked_body.given
         with self._memories.of(self._who.tenant(asked.headers, asked.query)) as memory:
             if given is None:
                 onward = None
@@ -380,7 +380,9 @@ class Exchanges:
                 named = conversation_of(asked.headers, body, self._options)
                 onward = self._provided.onward(memory, surface, body, given, named)
             else:
-                talk = self._who.conversation(memory, asked.headers, body, surface)
+                talk = self._who.conversation(
+                    memory, asked.headers, body, surface, asked_body.listed
+                )
                 conversation = memory.conversation(talk.name)
                 conversation.sync(given)
                 last = conversation.ids[-1]
@@ -399,18 +401,17 @@ class Exchanges:
     def _window(
         self,
         asked: Asked,
-        body: Mapping[str, Any],
+        asked_body: AskedBody,
         given: Sequence[Message],
         *,
         budget: int,
         mode: Mode,
     ) -> tuple[Window, Talk]:
         """Store a list, and make the window for it."""
-        surface = asked.surface
+        surface, body = asked.surface, asked_body.fields.values
         tenant = self._who.tenant(asked.headers, asked.query)
         with self._memories.of(tenant) as memory:
-            listed = {**body, surface.messages: given}
-            talk = self._who.conversation(memory, asked.headers, listed, surface)
+            talk = self._who.conversation(memory, asked.headers, body, surface, asked_body.listed)
             window = memory.process(
                 given,
                 conversation=talk.name,

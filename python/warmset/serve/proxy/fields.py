@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Read: TypeAlias = "Callable[[str, str, int], tuple[Any, int] | None]"
 
 _SPACE: Final = " \t\n\r"
 _DECODER: Final = json.JSONDecoder()
@@ -16,15 +21,17 @@ class Fields:
 
     Args:
         body: The object, UTF-8.
+        read: Reads the value of a field from the text and from where it begins, and returns it with
+            where it ends; None where it does not.
 
     Raises:
         InvalidInputError: It is no JSON object, or has a field twice.
     """
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, read: Read | None = None) -> None:
         try:
             self._text = body.decode()
-            self.values, self._spans, self._end = _read(self._text)
+            self.values, self._spans, self._end = _read(self._text, read)
         except (ValueError, RecursionError, IndexError) as error:
             raise InvalidInputError(
                 f"body: expected a JSON object ({type(error).__name__})"
@@ -61,7 +68,7 @@ def _text_of(value: Any) -> str:
     return text
 
 
-def _read(text: str) -> tuple[dict[str, Any], dict[str, tuple[int, int]], int]:
+def _read(text: str, read: Read | None) -> tuple[dict[str, Any], dict[str, tuple[int, int]], int]:
     """Return the values of an object, their places, and where its last brace stands."""
     at = _past(text, 0)
     if text[at] != "{":
@@ -78,7 +85,8 @@ def _read(text: str) -> tuple[dict[str, Any], dict[str, tuple[int, int]], int]:
             if text[at] != ":" or name in spans:
                 raise ValueError
             start = _past(text, at + 1)
-            values[name], at = _DECODER.raw_decode(text, start)
+            found = None if read is None else read(name, text, start)
+            values[name], at = _DECODER.raw_decode(text, start) if found is None else found
             spans[name] = start, at
             at = _past(text, at)
             if text[at] == "}":

@@ -15,7 +15,7 @@ from warmset.messages.canonical import form_of
 from warmset.messages.dialects import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warmset.messages import Dialect
 
@@ -36,30 +36,28 @@ class Listed:
     """A list of messages, as far as it tells its conversation.
 
     Args:
-        digests: The digest of each message, of 16 bytes.
+        joined: The digests of its messages, of 16 bytes each, one after the other.
         opening: How many messages open the list: those up to the first user's, or all without one.
         replies: Where the model begins to speak, in order: the first message of each of its turns.
 
     Raises:
-        InvalidInputError: A digest has another length, or a position is not in the list.
+        InvalidInputError: A digest is not whole, or a position is not in the list.
     """
 
-    digests: Sequence[bytes]
+    joined: bytes
     opening: int
     replies: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        if set(map(len, self.digests)) - {SIZE}:
-            raise InvalidInputError(f"digests: expected {SIZE} bytes each")
-        if not 0 < self.opening <= len(self.digests):
+        if len(self.joined) % SIZE:
+            raise InvalidInputError(f"joined: expected {SIZE} bytes for each digest")
+        if not 0 < self.opening <= len(self):
             raise InvalidInputError("opening: expected 1 to as many messages as there are")
-        if self.replies and not 0 <= min(self.replies) <= max(self.replies) < len(self.digests):
+        if self.replies and not 0 <= min(self.replies) <= max(self.replies) < len(self):
             raise InvalidInputError("replies: expected positions in the list")
 
-    @cached_property
-    def joined(self) -> bytes:
-        """All digests, one after the other."""
-        return b"".join(self.digests)
+    def __len__(self) -> int:
+        return len(self.joined) // SIZE
 
     @cached_property
     def key(self) -> bytes:
@@ -67,12 +65,79 @@ class Listed:
         return hashlib.blake2b(self.joined[: self.opening * SIZE], digest_size=SIZE).digest()
 
 
-def listed_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Listed:
-    """Read a list, in any dialect.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some messages of a list, one after the other.
+
+    Args:
+        joined: Their digests; those of thinking alone are left out.
+        replies: Where the model begins to speak, if somebody else spoke before them.
+        opening: How many there are up to the first user's; None without one.
+        speaking: Whether the model speaks at their end; None if all were left out.
+    """
+
+    joined: bytes
+    replies: Sequence[int]
+    opening: int | None
+    speaking: bool | None
+
+
+def part_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect, start: int = 0) -> Part:
+    """Read some messages of a list, in any dialect.
 
     Null fields, cache marks and thinking do not count; a message of thinking alone is left out, for
     clients may leave it out as well. What a redaction hook changes must be changed before, so that
     a list is compared with stored ones as they are.
+
+    Args:
+        messages: The messages.
+        dialect: Their dialect.
+        start: The position of the first one in the list.
+
+    Raises:
+        InvalidInputError: One is not of the dialect.
+    """
+    digests: list[bytes] = []
+    replies: list[int] = []
+    opening: int | None = None
+    speaking: bool | None = None
+    for digest, role in _SEEN.told(messages, dialect, start):
+        if digest is None:
+            continue
+        if role == "assistant" and not speaking:
+            replies.append(len(digests))
+        speaking = role == "assistant"
+        digests.append(digest)
+        if role == "user" and opening is None:
+            opening = len(digests)
+    return Part(b"".join(digests), tuple(replies), opening, speaking)
+
+
+def listed_from(parts: Iterable[Part]) -> Listed:
+    """Put the parts of a list together.
+
+    Raises:
+        InvalidInputError: It has no message that says something.
+    """
+    joined: list[bytes] = []
+    replies: list[int] = []
+    count, opening, speaking = 0, 0, False
+    for part in parts:
+        goes_on = speaking and part.replies[:1] == (0,)  # the model spoke before, too
+        replies += [count + at for at in part.replies[goes_on:]]
+        if not opening and part.opening is not None:
+            opening = count + part.opening
+        if part.speaking is not None:
+            speaking = part.speaking
+        joined.append(part.joined)
+        count += len(part.joined) // SIZE
+    if not count:
+        raise InvalidInputError("messages: expected at least one that says something")
+    return Listed(b"".join(joined), opening or count, tuple(replies))
+
+
+def listed_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Listed:
+    """Read a list, in any dialect; see `part_of`.
 
     Args:
         messages: The list.
@@ -81,21 +146,7 @@ def listed_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Listed
     Raises:
         InvalidInputError: It has no message, or one is not of the dialect.
     """
-    digests: list[bytes] = []
-    replies: list[int] = []
-    opening, speaking = 0, False
-    for digest, role in _SEEN.told(messages, dialect):
-        if digest is None:
-            continue
-        if role == "assistant" and not speaking:
-            replies.append(len(digests))
-        speaking = role == "assistant"
-        digests.append(digest)
-        if role == "user" and not opening:
-            opening = len(digests)
-    if not digests:
-        raise InvalidInputError("messages: expected at least one that says something")
-    return Listed(tuple(digests), opening or len(digests), tuple(replies))
+    return listed_from([part_of(messages, dialect)])
 
 
 @guarded("self._lock", fields=("_known",))
@@ -113,21 +164,29 @@ class _Seen:
         self._most = most
         self._known: dict[bytes, _Told] = {}
 
-    def told(self, messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Sequence[_Told]:
+    def told(
+        self, messages: Sequence[Mapping[str, Any]], dialect: Dialect, start: int = 0
+    ) -> Sequence[_Told]:
         """Return the digest of each message and its role; no digest of one of thinking alone.
+
+        Args:
+            messages: The messages.
+            dialect: Their dialect.
+            start: The position of the first one in its list.
 
         Raises:
             InvalidInputError: One is not of the dialect.
         """
         names = _names(messages, dialect)
         if names is None:
-            return [_told(message, at, dialect) for at, message in enumerate(messages)]
+            return [_told(message, start + at, dialect) for at, message in enumerate(messages)]
         with self._lock:
             found = list(map(self._known.get, names))
         if None not in found:
             return [one for one in found if one is not None]
         made = [
-            _told(messages[at], at, dialect) if one is None else one for at, one in enumerate(found)
+            _told(messages[at], start + at, dialect) if one is None else one
+            for at, one in enumerate(found)
         ]
         with self._lock:
             if len(self._known) + found.count(None) > self._most:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from bisect import bisect_left
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -35,7 +36,7 @@ from warmset._support.locks import guarded
 from warmset.serve.proxy.listed import SIZE, Listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     Load: TypeAlias = Callable[[Listed], Iterable["Stored"]]
     """Reads those conversations of a tenant that begin as a list does, the oldest first."""
@@ -201,19 +202,18 @@ class Recognition:
             place.shrink(*self._bounds)
         return Recognised(name, found is None, common)
 
-    def replied(self, tenant: str, name: str, listed: Listed, reply: Sequence[bytes] = ()) -> None:
+    def replied(self, tenant: str, name: str, listed: Listed, reply: bytes = b"") -> None:
         """Remember that the model has replied to a list.
 
         Args:
             tenant: Whose conversation it is.
             name: Its name.
             listed: The list that the reply answers.
-            reply: The digests of the reply's messages, if they are known; with them, conversations
-                that were alike so far are told apart by their replies.
+            reply: The digests of the reply's messages, one after the other, if they are known; with
+                them, conversations that were alike so far are told apart by their replies.
         """
-        digests = (*listed.digests, *reply)
-        replies = (*listed.replies, len(listed.digests)) if reply else listed.replies
-        after = Listed(digests, listed.opening, replies)
+        replies = (*listed.replies, len(listed)) if reply else listed.replies
+        after = Listed(listed.joined + reply, listed.opening, replies)
         with self._lock:
             place = self._place(tenant)
             talk = place.talks.get(name)
@@ -245,7 +245,9 @@ class Recognition:
         """Return whether the store may know better which conversation a list with replies is of."""
         with self._lock:
             found = self._place(tenant).find(listed)
-        return found is None or sum(at >= found[1] for at in listed.replies) >= _STALE
+        return (
+            found is None or len(listed.replies) - bisect_left(listed.replies, found[1]) >= _STALE
+        )
 
     def _place(self, tenant: str) -> _Tenant:
         if self._process != os.getpid():  # a thread of the parent may have been at work

@@ -16,6 +16,7 @@ from warmset.serve.proxy.callers import Talk  # noqa: E402
 from warmset.serve.proxy.guard import Guard  # noqa: E402
 from warmset.serve.proxy.memories import Memories  # noqa: E402
 from warmset.serve.proxy.options import ProxyOptions  # noqa: E402
+from warmset.serve.proxy.resent import ResentLists  # noqa: E402
 from warmset.serve.proxy.upstream import Upstreams  # noqa: E402
 from warmset.serve.proxy.watch import Watcher  # noqa: E402
 
@@ -23,10 +24,16 @@ from warmset.serve.proxy.watch import Watcher  # noqa: E402
 class Named:
     """Who is talking, as the headers say; None of the proxy's own recognition."""
 
+    def __init__(self):
+        self._lists = ResentLists()
+
     def tenant(self, headers, _query):
         return headers.get("x-tenant", "t")
 
-    def conversation(self, memory, headers, _body, _surface):
+    def read(self, headers, query, text, start):
+        return self._lists.read(self.tenant(headers, query), text, start)
+
+    def conversation(self, memory, headers, _body, _surface, _listed):
         return Talk(memory.tenant, headers.get("x-warmset-conversation", "c"))
 
     def replied(self, *what):

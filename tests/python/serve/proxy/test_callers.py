@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from warmset.serve.proxy.aliases import Aliases
 from warmset.serve.proxy.callers import Callers
+from warmset.serve.proxy.listed import listed_of
 from warmset.serve.proxy.memories import Memories
 from warmset.serve.proxy.options import ProxyOptions
 from warmset.serve.proxy.surfaces import CHAT, RESPONSES
@@ -35,7 +38,8 @@ class Who:
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         with self.memories.of(tenant) as memory:
             body = {surface.messages: list(given)}
-            talk = self.callers.conversation(memory, headers, body, surface)
+            listed = partial(listed_of, list(given))
+            talk = self.callers.conversation(memory, headers, body, surface, listed)
             conversation = memory.conversation(talk.name)
             conversation.sync(list(given))
             if reply is not None:

@@ -29,7 +29,7 @@ def listed(text):
     replies = [
         at for at, role in enumerate(roles) if role == "r" and (at == 0 or roles[at - 1] != "r")
     ]
-    return Listed([digest(word) for word in words], opening, replies)
+    return Listed(b"".join(map(digest, words)), opening, replies)
 
 
 @pytest.fixture
@@ -101,9 +101,9 @@ def test_a_list_with_a_reply_shares_more_than_the_opening(one, known, given, sam
 
 def test_two_that_begin_alike_are_told_apart_from_where_they_differ(one):
     a = one.recognise(T, listed("s u1")).name
-    one.replied(T, a, listed("s u1"), [digest("ra")])
+    one.replied(T, a, listed("s u1"), digest("ra"))
     b = one.recognise(T, listed("s u1")).name
-    one.replied(T, b, listed("s u1"), [digest("rb")])
+    one.replied(T, b, listed("s u1"), digest("rb"))
     assert a != b
     for turn in range(3):
         more = "".join(f" u{at} r{at}" for at in range(turn))
@@ -114,9 +114,9 @@ def test_two_that_begin_alike_are_told_apart_from_where_they_differ(one):
 
 def test_among_equals_what_the_list_goes_on_from_and_then_the_newest(one):
     first = one.recognise(T, listed("u1")).name
-    one.replied(T, first, listed("u1"), [digest("r")])
+    one.replied(T, first, listed("u1"), digest("r"))
     second = one.recognise(T, listed("u1")).name
-    one.replied(T, second, listed("u1"), [digest("r")])
+    one.replied(T, second, listed("u1"), digest("r"))
     assert one.recognise(T, listed("u1 r u2")).name == second
     assert one.recognise(T, listed("u1 r u3")).name == first
     assert one.recognise(T, listed("u1 r u4")).name == second  # both leave it: the newest
@@ -141,7 +141,7 @@ def test_all_is_forgotten_and_found_in_the_store_again(one):
     one.recognise("key-2", listed("u1 r1"))
     one.forget()
     assert not one._tenants
-    one.replied(T, name, listed("u1 r1 u2"), [digest("r2")])
+    one.replied(T, name, listed("u1 r1 u2"), digest("r2"))
     assert not one._tenants[T].talks
     found = one.recognise(T, listed("u1 r1 u2"), lambda _: [Stored(name, listed("u1 r1"))])
     assert (found.name, found.new) == (name, False)
@@ -152,9 +152,9 @@ def test_all_is_forgotten_and_found_in_the_store_again(one):
 def test_a_late_reply_does_not_undo_what_came_after(one):
     name = one.recognise(T, listed("u1")).name
     one.recognise(T, listed("u1 r1 u2"))
-    one.replied(T, name, listed("u1"), [digest("other")])
+    one.replied(T, name, listed("u1"), digest("other"))
     assert one.recognise(T, listed("u1 r1 u2 r2")).common == 3
-    one.replied(T, "auto-unknown", listed("u1"), [digest("r")])
+    one.replied(T, "auto-unknown", listed("u1"), digest("r"))
     assert one.recognise(T, listed("u1")).new
 
 
@@ -208,7 +208,7 @@ def test_every_list_is_found_as_the_rules_say(steps):
             entry[1] = words
         entry[2] |= any(word[0] == "r" for word in words)
         if answered:
-            one.replied(T, found.name, listed(text), [digest("rz")])
+            one.replied(T, found.name, listed(text), digest("rz"))
             entry[2] = True
             if words[: len(entry[1])] == entry[1]:
                 entry[1] = [*words, "rz"]
@@ -226,7 +226,7 @@ def test_loops_whose_replies_differ_never_mix(rng, count):
         assert found.name == name or not name
         talk[2] = found.name
         reply = f"r{talks.index(talk)}-{turn}"
-        one.replied(tenant, found.name, listed(text), [digest(reply)])
+        one.replied(tenant, found.name, listed(text), digest(reply))
         talk[0], talk[3] = f"{text} {reply} u{turn}", turn + 1
     names = [talk[2] for talk in talks if talk[2]]
     assert len(set(names)) == len(names)
@@ -256,7 +256,7 @@ def test_messages_are_bounded_but_for_a_single_conversation():
     assert set(one._tenants[T].talks) == {a, b}
     b = one.recognise(T, listed("u2 r1 u2 r2")).name
     assert set(one._tenants[T].talks) == {b}
-    one.replied(T, b, listed("u2 r1 u2 r2"), [digest(str(at)) for at in range(9)])
+    one.replied(T, b, listed("u2 r1 u2 r2"), b"".join(digest(str(at)) for at in range(9)))
     assert one._tenants[T].size == 13
 
 
@@ -277,7 +277,7 @@ def test_counts_are_those_of_what_is_there(steps):
     for text, act in steps:
         found = one.recognise(T, listed(text))
         if act == 1:
-            one.replied(T, found.name, listed(text), [digest("r")])
+            one.replied(T, found.name, listed(text), digest("r"))
         if act == 2:
             one.forget()
         if act == 3:
@@ -307,7 +307,7 @@ def test_a_list_that_is_not_known_is_looked_for_in_the_store(one):
         ]
 
     first = one.recognise(T, listed("u1"), load)
-    one.replied(T, first.name, listed("u1"), [digest("rq")])
+    one.replied(T, first.name, listed("u1"), digest("rq"))
     assert first.new
     assert asked == []
     found = one.recognise(T, listed("u1 r1 u2 r2 u3"), load)
@@ -380,7 +380,7 @@ def test_threads_share_one():
             if name not in (None, found.name):
                 failed.append(number)
             name = found.name
-            one.replied(f"t{number % 3}", name, listed(text), [digest(f"r{turn}")])
+            one.replied(f"t{number % 3}", name, listed(text), digest(f"r{turn}"))
             text += f" r{turn} u{rng.random()}"
 
     threads = [threading.Thread(target=work, args=(at,)) for at in range(6)]
@@ -453,7 +453,7 @@ def test_a_list_of_each_dialect():
         {"role": "assistant", "content": "b"},
     ]
     made = listed_of(items, "responses")
-    assert (made.opening, list(made.replies), len(made.digests)) == (2, [2, 4], 6)
+    assert (made.opening, list(made.replies), len(made)) == (2, [2, 4], 6)
     assert listed_of([one for one in items if one.get("type") != "reasoning"], "responses") == made
 
 
@@ -465,8 +465,8 @@ def test_a_message_that_was_seen_is_told_as_it_was_each_time():
     alone = [listed_of([one], "openai") for one in reversed(messages[1:4])][::-1]
     for _ in range(2):  # some are known, then all of them
         made = listed_of(messages, "openai")
-        assert list(made.digests[1:4]) == [one.digests[0] for one in alone]
-        assert len(set(made.digests)) == 5
+        assert made.joined[16:64] == b"".join(one.joined for one in alone)
+        assert len({made.joined[at : at + 16] for at in range(0, 80, 16)}) == len(made) == 5
         assert (made.opening, list(made.replies)) == (1, [1, 3])
 
 
@@ -496,14 +496,14 @@ def test_what_is_no_list_of_messages_is_an_error(given):
 @pytest.mark.parametrize(
     ("digests", "opening", "replies"),
     [
-        ([b"x" * 15], 1, []),
-        ([b"x" * 17], 1, []),
-        ([b"x" * 16, b"x" * 15], 1, []),
-        ([b"x" * 16], 0, []),
-        ([b"x" * 16], 2, []),
-        ([], 0, []),
-        ([b"x" * 16], 1, [1]),
-        ([b"x" * 16], 1, [-1]),
+        (b"x" * 15, 1, []),
+        (b"x" * 17, 1, []),
+        (b"x" * 31, 1, []),
+        (b"x" * 16, 0, []),
+        (b"x" * 16, 2, []),
+        (b"", 0, []),
+        (b"x" * 16, 1, [1]),
+        (b"x" * 16, 1, [-1]),
     ],
 )
 def test_what_is_no_list_of_digests_is_an_error(digests, opening, replies):

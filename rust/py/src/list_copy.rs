@@ -1,0 +1,191 @@
+//! The messages of the list that a caller sent last, so that the next one costs what is new in it.
+//!
+//! Callers that resend whole lists send the same messages again and again, often the same objects,
+//! and sometimes edit one in place. So each message is held as a copy of its containers that shares
+//! the strings, and compared by value: an unchanged message costs a comparison of pointers, an
+//! edited one is noticed. Values that Python takes for equal and JSON does not (`1`, `1.0` and
+//! `True`) differ, and so do the same keys in another order.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+
+use crate::guarded::Guarded;
+
+/// Levels of a message that is held; a deeper one is none of an API, and is read each time.
+const DEPTH: usize = 64;
+
+/// Messages of one list that are held; the rest is read each time.
+const MOST: usize = 200_000;
+
+/// A value of JSON, held so that no edit of what it was read from changes it.
+enum Copied {
+    Null,
+    Truth(bool),
+    Float(u64),
+    Integer(Py<PyInt>),
+    Text(Py<PyString>),
+    List(Box<[Copied]>),
+    Fields(Box<[(Py<PyString>, Copied)]>),
+}
+
+impl Copied {
+    /// Copies a value; none if it is no plain JSON, or is too deep.
+    fn of(value: &Bound<'_, PyAny>, room: usize) -> Option<Self> {
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            return Some(Self::Text(text.clone().unbind()));
+        }
+        if let Ok(dict) = value.cast_exact::<PyDict>() {
+            let room = room.checked_sub(1)?;
+            // Nothing of Python's runs in between that could change it.
+            let fields = dict.iter().map(|(key, item)| {
+                let name = key.cast_exact::<PyString>().ok()?.clone().unbind();
+                Some((name, Self::of(&item, room)?))
+            });
+            return fields.collect::<Option<_>>().map(Self::Fields);
+        }
+        if let Ok(list) = value.cast_exact::<PyList>() {
+            let room = room.checked_sub(1)?;
+            let items = list.iter().map(|item| Self::of(&item, room));
+            return items.collect::<Option<_>>().map(Self::List);
+        }
+        if value.is_none() {
+            return Some(Self::Null);
+        }
+        if let Ok(truth) = value.cast_exact::<PyBool>() {
+            return Some(Self::Truth(truth.is_true()));
+        }
+        if let Ok(number) = value.cast_exact::<PyInt>() {
+            return Some(Self::Integer(number.clone().unbind()));
+        }
+        let number = value.cast_exact::<PyFloat>().ok()?.value();
+        Some(Self::Float(number.to_bits()))
+    }
+
+    /// Tells whether a value would be the same JSON.
+    fn is(&self, value: &Bound<'_, PyAny>) -> bool {
+        match self {
+            Self::Text(text) => same_text(text, value),
+            Self::Fields(fields) => value.cast_exact::<PyDict>().is_ok_and(|dict| {
+                dict.len() == fields.len()
+                    && dict
+                        .iter()
+                        .zip(fields)
+                        .all(|((key, item), (name, copied))| {
+                            same_text(name, &key) && copied.is(&item)
+                        })
+            }),
+            Self::List(items) => value.cast_exact::<PyList>().is_ok_and(|list| {
+                list.len() == items.len()
+                    && list
+                        .iter()
+                        .zip(items)
+                        .all(|(item, copied)| copied.is(&item))
+            }),
+            Self::Null => value.is_none(),
+            Self::Truth(truth) => value
+                .cast_exact::<PyBool>()
+                .is_ok_and(|other| other.is_true() == *truth),
+            Self::Integer(number) => value
+                .cast_exact::<PyInt>()
+                .is_ok_and(|other| other.as_any().eq(number).unwrap_or(false)),
+            Self::Float(bits) => value
+                .cast_exact::<PyFloat>()
+                .is_ok_and(|other| other.value().to_bits() == *bits),
+        }
+    }
+}
+
+/// Tells whether a value is a text of the same characters.
+fn same_text(text: &Py<PyString>, value: &Bound<'_, PyAny>) -> bool {
+    value.is(text)
+        || value
+            .cast_exact::<PyString>()
+            .is_ok_and(|other| other.as_any().eq(text).unwrap_or(false))
+}
+
+/// A message that is held; none where it cannot be. What is known of it stands beside it.
+struct Held {
+    copied: Option<Copied>,
+    digest: Py<PyBytes>,
+}
+
+/// Copies of a list's messages with their content hashes.
+#[pyclass(frozen, module = "warmset._core")]
+pub(crate) struct ListCopy {
+    held: Guarded<Vec<Held>>,
+}
+
+#[pymethods]
+impl ListCopy {
+    #[new]
+    fn new() -> Self {
+        Self {
+            held: Guarded::default(),
+        }
+    }
+
+    /// Compare a list with the last one.
+    ///
+    /// Args:
+    ///     given: The list.
+    ///
+    /// Returns:
+    ///     The hash of each message that is as it was in the last list, else None; and the positions
+    ///     of those that are not.
+    fn known<'py>(
+        &self,
+        given: &Bound<'py, PyList>,
+    ) -> (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>) {
+        let py = given.py();
+        let held = self.held.read(py);
+        let mut fresh = Vec::new();
+        let known = given.iter().enumerate().map(|(at, message)| {
+            let same = held.get(at).filter(|one| {
+                one.copied
+                    .as_ref()
+                    .is_some_and(|copied| copied.is(&message))
+            });
+            if same.is_none() {
+                fresh.push(at);
+            }
+            same.map(|one| one.digest.bind(py).clone())
+        });
+        (known.collect(), fresh)
+    }
+
+    /// Hold a list for the next time.
+    ///
+    /// Args:
+    ///     given: The messages.
+    ///     fresh: The positions that `known` returned for them.
+    ///     digests: The content hashes of all messages.
+    fn take(
+        &self,
+        given: &Bound<'_, PyList>,
+        fresh: Vec<usize>,
+        digests: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
+        let py = given.py();
+        let most = given.len().min(MOST);
+        let mut made = Vec::new();
+        for at in fresh.into_iter().take_while(|at| *at < most) {
+            let digest = digests.get_item(at)?.cast_into::<PyBytes>()?.unbind();
+            let copied = Copied::of(&given.get_item(at)?, DEPTH);
+            made.push((at, Held { copied, digest }));
+        }
+        let mut held = self.held.write(py);
+        let kept = most.min(held.len());
+        let mut left = held.split_off(kept);
+        for (at, one) in made {
+            let size = held.len();
+            match held.get_mut(at) {
+                Some(before) => left.push(std::mem::replace(before, one)),
+                None if at == size => held.push(one),
+                None => left.push(one), // another list was taken meanwhile, a shorter one
+            }
+        }
+        drop(held);
+        drop(left); // strings may go, which nobody should wait for
+        Ok(())
+    }
+}

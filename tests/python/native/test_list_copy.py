@@ -1,0 +1,140 @@
+"""The last list of a caller, held to tell which messages of the next one are the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warmset._core import ListCopy
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.integers(-2, 2)
+    | st.floats(allow_nan=False)
+    | st.sampled_from([0.0, -0.0, 1.0])
+    | st.text(max_size=4)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=6,
+)
+MESSAGES = st.dictionaries(st.sampled_from(["role", "content", "n"]), VALUES, max_size=3)
+
+
+def text_of(value: object) -> str:
+    """Return a value as JSON, which tells all that differ."""
+    return json.dumps(value)
+
+
+def digests(count: int) -> list[bytes]:
+    return [b"%016d" % at for at in range(count)]
+
+
+@given(st.lists(MESSAGES, max_size=5), st.lists(MESSAGES, max_size=5), st.data())
+def test_a_message_is_known_where_its_json_is_the_same(one, other, data):
+    if one and other and data.draw(st.booleans()):  # mostly the same, as lists are
+        other = copy.deepcopy(one[: data.draw(st.integers(0, len(one)))]) + other[:1]
+    held = ListCopy()
+    held.take(one, list(range(len(one))), digests(len(one)))
+    known, fresh = held.known(other)
+    same = [
+        at < len(one) and text_of(one[at]) == text_of(message) for at, message in enumerate(other)
+    ]
+    assert [digest is not None for digest in known] == same
+    assert fresh == [at for at, is_same in enumerate(same) if not is_same]
+    assert [digest for digest in known if digest] == [
+        digest for digest, is_same in zip(digests(len(other)), same, strict=True) if is_same
+    ]
+
+
+def test_a_message_that_was_changed_in_place_is_read_again():
+    held = ListCopy()
+    listed: list[Any] = [
+        {"role": "user", "content": [{"type": "text", "text": "a"}]} for _ in range(3)
+    ]
+    assert held.known(listed) == ([None] * 3, [0, 1, 2])
+    held.take(listed, [0, 1, 2], [b"1", b"2", b"3"])
+    assert held.known(listed) == ([b"1", b"2", b"3"], [])
+    listed[1] = {"content": listed[1]["content"], "role": "user"}  # the same with other bytes
+    listed[2]["content"][0]["text"] = "b"
+    assert held.known(listed) == ([b"1", None, None], [1, 2])
+    held.take(listed, [1, 2], [b"1", b"4", b"5"])
+    assert held.known(listed) == ([b"1", b"4", b"5"], [])
+    assert held.known([*listed, listed[0]]) == ([b"1", b"4", b"5", None], [3])
+    listed[2]["content"].append({"type": "text", "text": "c"})
+    listed[1]["more"] = None
+    assert held.known(listed) == ([b"1", None, None], [1, 2])
+
+
+def test_only_what_was_not_known_is_taken():
+    held, listed = ListCopy(), [{"n": 1}, {"n": 2}]
+    held.take(listed, [0, 1], [b"1", b"2"])
+    listed[0]["n"] = 3
+    held.take(listed, [1], [b"9", b"8"])
+    assert held.known(listed) == ([None, b"8"], [0])
+    held.take(listed[:1], [0], [b"3"])
+    assert held.known(listed) == ([b"3", None], [1]), "a shorter list leaves nothing behind it"
+
+
+def test_a_list_that_is_taken_behind_a_shorter_one_leaves_no_gap():
+    held, listed = ListCopy(), [{"n": at} for at in range(4)]
+    held.take(listed, [0, 1, 2, 3], digests(4))
+    _known, fresh = held.known(listed)
+    assert fresh == []
+    held.take(listed[:1], [], digests(1))  # by another thread
+    held.take([*listed, {"n": 4}], [4], digests(5))
+    assert held.known([*listed, {"n": 4}])[1] == [1, 2, 3, 4]
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Mapped(dict):  # type: ignore[type-arg]
+    __slots__ = ()
+
+
+def nested(depth: int) -> dict[str, Any]:
+    message: dict[str, Any] = {}
+    for _level in range(depth - 1):
+        message = {"a": message}
+    return message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{"a": Text("a")}, Mapped(a=1), {Text("a"): 1}, {"a": (1,)}, {1: "a"}, nested(65), object()],
+)
+def test_what_is_no_plain_json_is_read_each_time(message):
+    held = ListCopy()
+    held.take([message], [0], digests(1))
+    assert held.known([message]) == ([None], [0])
+
+
+def test_levels_up_to_the_most_are_held():
+    held = ListCopy()
+    held.take([nested(64)], [0], digests(1))
+    assert held.known([nested(64)]) == (digests(1), [])
+
+
+def test_a_text_of_another_class_is_not_the_same():
+    held = ListCopy()
+    held.take([{"a": "a", "b": ["c"]}], [0], digests(1))
+    for other in ({"a": Text("a"), "b": ["c"]}, {"a": "a", "b": ("c",)}, {Text("a"): "a", "b": []}):
+        assert held.known([other]) == ([None], [0])
+    assert held.known([Mapped(a="a", b=["c"])]) == ([None], [0])
+
+
+def test_half_characters_are_compared_as_they_are():
+    held = ListCopy()
+    held.take([{"a": "\ud83d"}], [0], digests(1))
+    assert held.known([{"a": "\ud83d"}])[1] == []
+    assert held.known([{"a": "\ud83e"}])[1] == [0]
