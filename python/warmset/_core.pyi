@@ -20,6 +20,7 @@ __all__ = [
     "Held",
     "HotIndex",
     "ItemShelf",
+    "KnownWords",
     "LexicalIndex",
     "ListCopy",
     "Listed",
@@ -595,6 +596,11 @@ class Roll:
     def change(
         self, before: NDArray[np.int64], after: NDArray[np.int64]
     ) -> tuple[int, int, int]: ...
+
+@final
+class KnownWords:
+    def __new__(cls, words: Sequence[str]) -> KnownWords: ...
+    def among(self, text: str) -> list[str]: ...
 
 @final
 class ListCopy:

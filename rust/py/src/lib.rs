@@ -26,6 +26,7 @@ mod guarded;
 mod hot_arguments;
 mod hot_index;
 mod item_shelf;
+mod known_words;
 mod lexical_index;
 mod list_copy;
 mod log_arguments;
@@ -68,6 +69,8 @@ mod _core {
     use super::hot_index::HotIndex;
     #[pymodule_export]
     use super::item_shelf::{Held, ItemShelf};
+    #[pymodule_export]
+    use super::known_words::KnownWords;
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
     #[pymodule_export]

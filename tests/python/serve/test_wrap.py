@@ -240,6 +240,9 @@ def breaking():
             connection.recv(1 << 16)
             head = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 500\r\n\r\n"
             connection.sendall(head + BEGUN)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(1 << 16):  # closed with bytes unread, it would be reset
+                pass
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=answer)

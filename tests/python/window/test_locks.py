@@ -24,7 +24,7 @@ HELD = [
     (windows, "resume"),
     (windows, "swapped"),
     (windows, "recalled"),
-    (windows, "write"),
+    (windows, "sendable"),
     (windows, "record"),
     (recall, "gather"),
     (recall, "changers_of"),

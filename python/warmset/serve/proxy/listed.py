@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 SIZE: Final = 16
 """Bytes of a digest."""
 
+TURNS: Final = 2
+"""Of so many of the model's turns at the end of a list it is known where they begin."""
+
 MOST: Final = 200_000
 """How many messages are remembered by their digests; each takes some 200 bytes."""
 
@@ -38,7 +41,7 @@ class Listed:
     Args:
         joined: The digests of its messages, of 16 bytes each, one after the other.
         opening: How many messages open the list: those up to the first user's, or all without one.
-        replies: Where the model begins to speak, in order: the first message of each of its turns.
+        replies: Where the model's last turns begin, in order; no more than `TURNS`.
 
     Raises:
         InvalidInputError: A digest is not whole, or a position is not in the list.
@@ -53,8 +56,8 @@ class Listed:
             raise InvalidInputError(f"joined: expected {SIZE} bytes for each digest")
         if not 0 < self.opening <= len(self):
             raise InvalidInputError("opening: expected 1 to as many messages as there are")
-        if self.replies and not 0 <= min(self.replies) <= max(self.replies) < len(self):
-            raise InvalidInputError("replies: expected positions in the list")
+        if self.replies and not 0 <= self.replies[0] <= self.replies[-1] < len(self):
+            raise InvalidInputError("replies: expected positions in the list, in order")
 
     def __len__(self) -> int:
         return len(self.joined) // SIZE
@@ -71,12 +74,14 @@ class Part:
 
     Args:
         joined: Their digests; those of thinking alone are left out.
-        replies: Where the model begins to speak, if somebody else spoke before them.
+        begins: Whether the first one is the model's.
+        replies: Where its last turns begin, if somebody else spoke before; no more than `TURNS`.
         opening: How many there are up to the first user's; None without one.
         speaking: Whether the model speaks at their end; None if all were left out.
     """
 
     joined: bytes
+    begins: bool
     replies: Sequence[int]
     opening: int | None
     speaking: bool | None
@@ -110,7 +115,8 @@ def part_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect, start: int 
         digests.append(digest)
         if role == "user" and opening is None:
             opening = len(digests)
-    return Part(b"".join(digests), tuple(replies), opening, speaking)
+    begins = replies[:1] == [0]
+    return Part(b"".join(digests), begins, tuple(replies[-TURNS:]), opening, speaking)
 
 
 def listed_from(parts: Iterable[Part]) -> Listed:
@@ -123,8 +129,8 @@ def listed_from(parts: Iterable[Part]) -> Listed:
     replies: list[int] = []
     count, opening, speaking = 0, 0, False
     for part in parts:
-        goes_on = speaking and part.replies[:1] == (0,)  # the model spoke before, too
-        replies += [count + at for at in part.replies[goes_on:]]
+        goes_on = speaking and part.begins  # the model spoke before, too
+        replies += [count + at for at in part.replies if at or not goes_on]
         if not opening and part.opening is not None:
             opening = count + part.opening
         if part.speaking is not None:
@@ -133,7 +139,7 @@ def listed_from(parts: Iterable[Part]) -> Listed:
         count += len(part.joined) // SIZE
     if not count:
         raise InvalidInputError("messages: expected at least one that says something")
-    return Listed(b"".join(joined), opening or count, tuple(replies))
+    return Listed(b"".join(joined), opening or count, tuple(replies[-TURNS:]))
 
 
 def listed_of(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> Listed:

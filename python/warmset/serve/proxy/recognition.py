@@ -26,14 +26,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from bisect import bisect_left
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warmset._support.forks import Lock
 from warmset._support.locks import guarded
-from warmset.serve.proxy.listed import SIZE, Listed
+from warmset.serve.proxy.listed import SIZE, TURNS, Listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,7 +47,7 @@ TENANTS: Final = 256
 CONVERSATIONS: Final = 1_024
 MESSAGES: Final = 100_000
 
-_STALE: Final = 2
+_STALE: Final = TURNS
 """So many of the model's turns that are not known here come from somewhere else."""
 
 
@@ -212,7 +211,7 @@ class Recognition:
             reply: The digests of the reply's messages, one after the other, if they are known; with
                 them, conversations that were alike so far are told apart by their replies.
         """
-        replies = (*listed.replies, len(listed)) if reply else listed.replies
+        replies = (*listed.replies, len(listed))[-TURNS:] if reply else listed.replies
         after = Listed(listed.joined + reply, listed.opening, replies)
         with self._lock:
             place = self._place(tenant)
@@ -245,9 +244,7 @@ class Recognition:
         """Return whether the store may know better which conversation a list with replies is of."""
         with self._lock:
             found = self._place(tenant).find(listed)
-        return (
-            found is None or len(listed.replies) - bisect_left(listed.replies, found[1]) >= _STALE
-        )
+        return found is None or sum(at >= found[1] for at in listed.replies) >= _STALE
 
     def _place(self, tenant: str) -> _Tenant:
         if self._process != os.getpid():  # a thread of the parent may have been at work

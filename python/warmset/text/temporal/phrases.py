@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from warmset._core import KnownWords
 from warmset.text.temporal import absolute, relative
 from warmset.text.temporal.rules import Said
 from warmset.text.temporal.spans import (
@@ -40,12 +41,14 @@ _RULES: Final = (*absolute.RULES, *relative.RULES)
 _RELATIVE: Final = frozenset(map(id, relative.RULES[:-1]))
 """Not of these is a bare weekday, the last rule: "on Friday" may be the last one or the next."""
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
-_KNOWN: Final = frozenset[str]().union(*(need for rule in _RULES for need in rule.needs))
+_WORDS: Final = frozenset[str]().union(*(need for rule in _RULES for need in rule.needs))
 _BY_WORD: Final = {
-    word: [number for number, rule in enumerate(_RULES) if word in rule.needs[0]] for word in _KNOWN
+    word: [number for number, rule in enumerate(_RULES) if word in rule.needs[0]] for word in _WORDS
 }
-_WORD: Final = re.compile(r"[a-z]+|\d+|/")
-_YEAR_AT: Final = re.compile(r"(?:19|20)\d\d")
+_KNOWN: Final = KnownWords(sorted(_WORDS))
+_YEAR: Final = re.compile(r"(?<!\w)(?:19|20)\d\d(?!\d)")
+_YEAR_BEHIND: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+"""A year that may stand right behind the word that it belongs to, as in "may2023"."""
 _OFFSET: Final = re.compile(
     rf"\b(?:(?:{NUMBER}\s+)?{UNIT}|(?:the\s+)?{SHORT_WEEKDAY})\s+"
     r"(?P<side>before|prior\s+to|after|following)\s+(?:the\s+)?$"
@@ -90,11 +93,12 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     lower = head.lower()
     if len(lower) != len(head):  # places would move
         lower = head
-    words = _KNOWN.intersection(_WORD.findall(lower))
-    a_year = _YEAR_AT.search(lower) is not None
-    if words.isdisjoint(_NEEDS) and not a_year:
-        return []
-    if a_year and any(map(_YEAR_AT.fullmatch, _WORD.findall(lower))):
+    words = frozenset(_KNOWN.among(lower))
+    if words.isdisjoint(_NEEDS):
+        if not _YEAR.search(lower):
+            return []
+        words |= {"#year"}
+    elif _YEAR_BEHIND.search(lower):
         words |= {"#year"}
     said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None, bool]] = []

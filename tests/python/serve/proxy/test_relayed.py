@@ -49,7 +49,7 @@ def relayed(upstream):
         replies.append((len(sent), reply))
 
     address = Address(method="POST", url=httpx2.URL("http://h/v1"), headers=())
-    reading = Reading(surface=CHAT, shorter=None, answered=answered)
+    reading = Reading(surface=CHAT, again=None, answered=answered)
     relay = Relay(upstream, address, Prepared(body=b"{}"), reading)
     asyncio.run(relay({"type": "http"}, receive, send))
     return sent, replies
