@@ -203,7 +203,7 @@ def _goes_on(before: ResentList, made: ResentList) -> bool:
     """Return whether a list has all messages of an earlier one but the last ones."""
     pairs = zip(before.blocks, made.blocks, strict=False)
     same = sum(len(one.messages) for one, other in takewhile(_is_one, pairs))
-    end = len(before.messages) - LOST
+    end = max(len(before.messages) - LOST, 0)
     return before.messages[same:end] == made.messages[same:end]
 
 

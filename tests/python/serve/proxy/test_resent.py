@@ -144,6 +144,30 @@ def test_a_mark_that_moves_leaves_one_list():
     assert shared(now, read(lists, talk(20))) >= 14
 
 
+@pytest.mark.parametrize(("lost", "held"), [(0, 1), (2, 1), (3, 2)])
+def test_a_list_takes_the_place_of_one_that_it_nearly_has(lost, held):
+    lists = ResentLists()
+    read(lists, talk(12))
+    read(lists, [*talk(12 - lost), *talk(4, of="b")])
+    assert len(lists._lists) == held
+
+
+def test_all_blocks_but_the_last_are_long():
+    lists = ResentLists()
+    for count in range(1, 30):
+        read(lists, talk(count))
+    ((_owner, made),) = lists._lists
+    assert all(120 <= len(block.text) <= 300 for block in made.blocks[:-1])
+    assert len(made.blocks) == 15
+
+
+def test_the_lists_that_were_not_sent_for_longest_go():
+    lists = ResentLists(lists=2)
+    for name in "wxyz":
+        read(lists, talk(9, of=name))
+    assert [held.messages for _owner, held in lists._lists] == [talk(9, of="y"), talk(9, of="z")]
+
+
 def test_lists_of_one_beginning_are_held_each_by_itself():
     lists = ResentLists()
     of = {name: read(lists, [*talk(12), *talk(6, of=name, start=12)]) for name in "xyz"}
@@ -317,7 +341,7 @@ def test_the_child_of_a_fork_begins_anew_while_a_thread_of_the_parent_is_inside(
     if not child:
         code = 1
         try:
-            read(lists, talk(10))
+            read(lists, talk(10, of="b"))
             code = 0 if len(lists._lists) == 1 else 2
         finally:
             os._exit(code)
