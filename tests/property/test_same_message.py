@@ -44,7 +44,7 @@ def sent(draw, whole, count, kinds=KINDS):
 @given(data=st.data(), whole=histories())
 @settings(max_examples=25)
 def test_noise_at_every_call_stores_the_path_without_noise(data, whole):
-    with Memory.open(None, embedder=None) as memory:
+    with Memory.open(None, embedder="lexical") as memory:
         chat = memory.conversation("c")
         for count in noise.calls(whole):
             listed = sent(data.draw, whole, count)
@@ -65,7 +65,7 @@ def thinks(window, at):
 @given(data=st.data(), whole=histories())
 @settings(max_examples=25)
 def test_an_edit_among_noise_is_a_branch_at_its_place(data, whole):
-    with Memory.open(None, embedder=None) as memory:
+    with Memory.open(None, embedder="lexical") as memory:
         chat = memory.conversation("c")
         chat.sync(sent(data.draw, whole, len(whole), MARKED))
         at = data.draw(st.integers(0, len(whole) - 1))

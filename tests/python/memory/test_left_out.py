@@ -16,7 +16,7 @@ BOUND = ["anthropic", "responses"]
 
 @pytest.fixture
 def memory():
-    with Memory.open(None, embedder=None) as opened:
+    with Memory.open(None, embedder="lexical") as opened:
         yield opened
 
 
@@ -97,18 +97,24 @@ def marks(listed):
 @pytest.mark.parametrize("mode", ["full", "jit", "fit"])
 def test_windows_have_the_cache_marks_of_the_callers_list(memory, mode):
     chat, whole = memory.conversation("c"), []
+
+    def windowed():
+        if mode == "fit":
+            return chat.fit(budget=90_000)
+        return chat.window(budget=90_000, mode=mode, min_saving=0.9)  # the whole list
+
     for turn in range(9):
         whole += [{"role": "user", "content": f"u{turn}"}]
         listed = noise.noisy(whole, "marked")
         chat.sync(listed)
-        made = chat.fit(budget=90_000) if mode == "fit" else chat.window(budget=90_000, mode=mode)
+        made = windowed()
         assert marks(made.messages) == 1
         assert made.messages[-1] == listed[-1]
         whole += [{"role": "assistant", "content": f"a{turn}"}]
     older = noise.noisy(whole, "blocks")
     older[3]["content"][0]["cache_control"] = noise.MARK
     chat.sync(older)
-    made = chat.fit(budget=90_000) if mode == "fit" else chat.window(budget=90_000, mode=mode)
+    made = windowed()
     assert [at for at, one in enumerate(made.messages) if marks([one])] == [3]
     assert len(chat._ledger.entries) == 18
 

@@ -10,7 +10,7 @@ from warmset import Memory
 
 @pytest.fixture
 def chat():
-    with Memory.open(None, embedder=None) as memory:
+    with Memory.open(None, embedder="lexical") as memory:
         yield memory.conversation("c")
 
 

@@ -13,7 +13,7 @@ BUDGET = 50_000
 
 
 def opened(path=None):
-    return Memory.open(path, embedder=None)
+    return Memory.open(path, embedder="lexical")
 
 
 def stored(chat):

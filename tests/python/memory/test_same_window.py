@@ -23,7 +23,7 @@ def talk(count=42):
 
 @pytest.fixture
 def memory():
-    with Memory.open(None, embedder=None) as opened:
+    with Memory.open(None, embedder="lexical") as opened:
         yield opened
 
 
@@ -90,7 +90,7 @@ def test_a_redacted_list_is_recognised_with_noise(kind):
         return text.replace("boats", "boats [x]")  # changes its own results, too
 
     whole = noise.anthropic()
-    with Memory.open(None, embedder=None, redact=hook) as memory:
+    with Memory.open(None, embedder="lexical", redact=hook) as memory:
         chat = memory.conversation("c")
         ids = list(chat.sync(whole).appended)
         stored = [dict(one) for one in chat.fetch(ids)]
