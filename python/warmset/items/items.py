@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import Held, count_texts
 from warmset._support.aio import twin
-from warmset.errors import InvalidInputError, NotFound
+from warmset.errors import InvalidInputError, NotFound, TooLarge
 from warmset.evict.policies import at_least, yes_or_no
 from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of, name_of, number_name, row_of
@@ -22,7 +22,7 @@ from warmset.items.item import ORIGINS
 from warmset.items.marks import change_columns
 from warmset.items.new import NewItem, digest_of
 from warmset.items.shelf import Shelf, shelf_of
-from warmset.options import SEARCH_WAIT, SHORTLIST
+from warmset.options import MAX_TURN, SEARCH_WAIT, SHORTLIST
 from warmset.text.timestamps import milliseconds
 
 if TYPE_CHECKING:
@@ -284,7 +284,10 @@ class Items:
         """Write one batch."""
         ready = [self._ready(item) for item in given]
         batch = [item for item, _digest in ready]
-        tokens = count_texts([item.said() for item in batch], engine.encoding)
+        texts = [item.said() for item in batch]
+        if (size := max(map(len, texts), default=0)) > MAX_TURN:  # counting it would take a minute
+            raise TooLarge(size, MAX_TURN)
+        tokens = count_texts(texts, engine.encoding)
         now = datetime.now(UTC)
         rows: list[Put] = []
         nameless: list[int] = []  # places of the rows that have no name
