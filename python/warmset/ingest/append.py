@@ -270,7 +270,7 @@ def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> 
             result = replace(result, appended=ids)
         elif matched.moved:
             engine.move(ledger, matched.head)
-        ledger.last_list.take(listed.full, listed.fresh, listed.digests)
+        ledger.last_list.take(listed.draft, listed.digests)
         return result
 
 

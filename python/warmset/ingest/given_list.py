@@ -10,9 +10,7 @@ from warmset._core import content_hash
 from warmset.messages.canonical import form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from warmset._core import ListCopy
+    from warmset._core import ListCopy, ListDraft
     from warmset.engine.redaction import Redactor
     from warmset.messages import Message
     from warmset.messages.canonical import Form
@@ -25,13 +23,13 @@ class GivenList:
 
     Args:
         full: All messages, as the caller has them.
-        fresh: The positions of those that are not as in the last list.
+        draft: Copies of those that are not as in the last list, for `ListCopy.take`.
         digests: The content hash of each, as it may be stored.
         redactor: What every text passes through.
     """
 
     full: list[Any]
-    fresh: Sequence[int]
+    draft: ListDraft
     digests: list[bytes]
     redactor: Redactor
     _plain: dict[int, Message]
@@ -52,7 +50,7 @@ class GivenList:
                 that are read.
             RedactionError: The redaction hook failed.
         """
-        known, fresh = last.known(full)
+        known, fresh, draft = last.known(full)
         taken = messages.accept([full[at] for at in fresh])
         original = [messages.without_client_only(one) for one in taken]
         plain = redactor.messages(original)
@@ -61,7 +59,7 @@ class GivenList:
             known[at] = content_hash(messages.dumps(one))
         digests = cast("list[bytes]", known)
         changed = {at: one for at, one in zip(fresh, original, strict=True) if made[at] is not one}
-        return cls(full, fresh, digests, redactor, made, changed)
+        return cls(full, draft, digests, redactor, made, changed)
 
     def message(self, at: int) -> Message:
         """Return a message as it may be stored.

@@ -74,7 +74,7 @@ mod _core {
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
     #[pymodule_export]
-    use super::list_copy::ListCopy;
+    use super::list_copy::{ListCopy, ListDraft};
     #[pymodule_export]
     use super::log_arguments::space;
     #[pymodule_export]

@@ -115,6 +115,13 @@ pub(crate) struct ListCopy {
     held: Guarded<Vec<Held>>,
 }
 
+/// Copies of the messages that are new in a list, until their content hashes are known.
+#[pyclass(frozen, module = "warmset._core")]
+pub(crate) struct ListDraft {
+    made: Guarded<Vec<(usize, Option<Copied>)>>,
+    size: usize,
+}
+
 #[pymethods]
 impl ListCopy {
     #[new]
@@ -124,21 +131,23 @@ impl ListCopy {
         }
     }
 
-    /// Compare a list with the last one.
+    /// Compare a list with the last one, and copy what is new in it.
+    ///
+    /// A message that is edited meanwhile differs from its copy, and is read again the next time.
     ///
     /// Args:
     ///     given: The list.
     ///
     /// Returns:
-    ///     The hash of each message that is as it was in the last list, else None; and the positions
-    ///     of those that are not.
+    ///     The hash of each message that is as it was in the last list, else None; the positions of
+    ///     those that are not; and copies of these, for `take`.
     fn known<'py>(
         &self,
         given: &Bound<'py, PyList>,
-    ) -> (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>) {
+    ) -> (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>, ListDraft) {
         let py = given.py();
         let held = self.held.read(py);
-        let mut fresh = Vec::new();
+        let mut made = Vec::new();
         let known = given.iter().enumerate().map(|(at, message)| {
             let same = held.get(at).filter(|one| {
                 one.copied
@@ -146,31 +155,30 @@ impl ListCopy {
                     .is_some_and(|copied| copied.is(&message))
             });
             if same.is_none() {
-                fresh.push(at);
+                let copied = (at < MOST).then(|| Copied::of(&message, DEPTH)).flatten();
+                made.push((at, copied));
             }
             same.map(|one| one.digest.bind(py).clone())
         });
-        (known.collect(), fresh)
+        let known = known.collect();
+        let fresh = made.iter().map(|(at, _)| *at).collect();
+        let made = Guarded::new(made);
+        let size = given.len();
+        (known, fresh, ListDraft { made, size })
     }
 
     /// Hold a list for the next time.
     ///
     /// Args:
-    ///     given: The messages.
-    ///     fresh: The positions that `known` returned for them.
+    ///     draft: What `known` returned for it; taken once.
     ///     digests: The content hashes of all messages.
-    fn take(
-        &self,
-        given: &Bound<'_, PyList>,
-        fresh: Vec<usize>,
-        digests: &Bound<'_, PyList>,
-    ) -> PyResult<()> {
-        let py = given.py();
-        let most = given.len().min(MOST);
-        let mut made = Vec::new();
-        for at in fresh.into_iter().take_while(|at| *at < most) {
+    fn take(&self, draft: &ListDraft, digests: &Bound<'_, PyList>) -> PyResult<()> {
+        let py = digests.py();
+        let drafted = std::mem::take(&mut *draft.made.write(py));
+        let most = draft.size.min(MOST);
+        let mut made = Vec::with_capacity(drafted.len());
+        for (at, copied) in drafted {
             let digest = digests.get_item(at)?.cast_into::<PyBytes>()?.unbind();
-            let copied = Copied::of(&given.get_item(at)?, DEPTH);
             made.push((at, Held { copied, digest }));
         }
         let mut held = self.held.write(py);
@@ -180,7 +188,7 @@ impl ListCopy {
             let size = held.len();
             match held.get_mut(at) {
                 Some(before) => left.push(std::mem::replace(before, one)),
-                None if at == size => held.push(one),
+                None if at == size && at < most => held.push(one),
                 None => left.push(one), // another list was taken meanwhile, a shorter one
             }
         }

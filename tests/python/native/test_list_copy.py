@@ -37,19 +37,30 @@ def digests(count: int) -> list[bytes]:
     return [b"%016d" % at for at in range(count)]
 
 
+def take(held: ListCopy, listed: list[Any], hashes: list[bytes]) -> list[int]:
+    """Hold a list; return the positions of what was new in it."""
+    _known, fresh, draft = held.known(listed)
+    held.take(draft, hashes)
+    return fresh
+
+
+def known(held: ListCopy, listed: list[Any]) -> tuple[list[bytes | None], list[int]]:
+    return held.known(listed)[:2]
+
+
 @given(st.lists(MESSAGES, max_size=5), st.lists(MESSAGES, max_size=5), st.data())
 def test_a_message_is_known_where_its_json_is_the_same(one, other, data):
     if one and other and data.draw(st.booleans()):  # mostly the same, as lists are
         other = copy.deepcopy(one[: data.draw(st.integers(0, len(one)))]) + other[:1]
     held = ListCopy()
-    held.take(one, list(range(len(one))), digests(len(one)))
-    known, fresh = held.known(other)
+    take(held, one, digests(len(one)))
+    found, fresh = known(held, other)
     same = [
         at < len(one) and text_of(one[at]) == text_of(message) for at, message in enumerate(other)
     ]
-    assert [digest is not None for digest in known] == same
+    assert [digest is not None for digest in found] == same
     assert fresh == [at for at, is_same in enumerate(same) if not is_same]
-    assert [digest for digest in known if digest] == [
+    assert [digest for digest in found if digest] == [
         digest for digest, is_same in zip(digests(len(other)), same, strict=True) if is_same
     ]
 
@@ -59,38 +70,52 @@ def test_a_message_that_was_changed_in_place_is_read_again():
     listed: list[Any] = [
         {"role": "user", "content": [{"type": "text", "text": "a"}]} for _ in range(3)
     ]
-    assert held.known(listed) == ([None] * 3, [0, 1, 2])
-    held.take(listed, [0, 1, 2], [b"1", b"2", b"3"])
-    assert held.known(listed) == ([b"1", b"2", b"3"], [])
+    assert known(held, listed) == ([None] * 3, [0, 1, 2])
+    take(held, listed, [b"1", b"2", b"3"])
+    assert known(held, listed) == ([b"1", b"2", b"3"], [])
     listed[1] = {"content": listed[1]["content"], "role": "user"}  # the same with other bytes
     listed[2]["content"][0]["text"] = "b"
-    assert held.known(listed) == ([b"1", None, None], [1, 2])
-    held.take(listed, [1, 2], [b"1", b"4", b"5"])
-    assert held.known(listed) == ([b"1", b"4", b"5"], [])
-    assert held.known([*listed, listed[0]]) == ([b"1", b"4", b"5", None], [3])
+    assert known(held, listed) == ([b"1", None, None], [1, 2])
+    assert take(held, listed, [b"1", b"4", b"5"]) == [1, 2]
+    assert known(held, listed) == ([b"1", b"4", b"5"], [])
+    assert known(held, [*listed, listed[0]]) == ([b"1", b"4", b"5", None], [3])
     listed[2]["content"].append({"type": "text", "text": "c"})
     listed[1]["more"] = None
-    assert held.known(listed) == ([b"1", None, None], [1, 2])
+    assert known(held, listed) == ([b"1", None, None], [1, 2])
 
 
-def test_only_what_was_not_known_is_taken():
+def test_a_message_that_is_changed_before_its_list_is_held_is_read_again():
     held, listed = ListCopy(), [{"n": 1}, {"n": 2}]
-    held.take(listed, [0, 1], [b"1", b"2"])
-    listed[0]["n"] = 3
-    held.take(listed, [1], [b"9", b"8"])
-    assert held.known(listed) == ([None, b"8"], [0])
-    held.take(listed[:1], [0], [b"3"])
-    assert held.known(listed) == ([b"3", None], [1]), "a shorter list leaves nothing behind it"
+    _known, _fresh, draft = held.known(listed)
+    listed[0]["n"] = 3  # by another thread, behind the hash
+    held.take(draft, [b"1", b"2"])
+    assert known(held, listed) == ([None, b"2"], [0])
+
+
+def test_a_draft_is_taken_once_and_a_shorter_list_leaves_nothing_behind_it():
+    held, listed = ListCopy(), [{"n": 1}, {"n": 2}]
+    _known, _fresh, draft = held.known(listed)
+    held.take(draft, [b"1", b"2"])
+    held.take(draft, [b"3", b"4"])
+    assert known(held, listed) == ([b"1", b"2"], [])
+    take(held, listed[:1], [b"1"])
+    assert known(held, listed) == ([b"1", None], [1])
 
 
 def test_a_list_that_is_taken_behind_a_shorter_one_leaves_no_gap():
     held, listed = ListCopy(), [{"n": at} for at in range(4)]
-    held.take(listed, [0, 1, 2, 3], digests(4))
-    _known, fresh = held.known(listed)
-    assert fresh == []
-    held.take(listed[:1], [], digests(1))  # by another thread
-    held.take([*listed, {"n": 4}], [4], digests(5))
-    assert held.known([*listed, {"n": 4}])[1] == [1, 2, 3, 4]
+    take(held, listed, digests(4))
+    _known, fresh, draft = held.known([*listed, {"n": 4}])
+    assert fresh == [4]
+    take(held, listed[:1], digests(1))  # by another thread
+    held.take(draft, digests(5))
+    assert known(held, [*listed, {"n": 4}])[1] == [1, 2, 3, 4]
+
+
+def test_so_many_messages_are_held():
+    held, listed = ListCopy(), [{"n": at % 7} for at in range(200_001)]
+    take(held, listed, digests(200_001))
+    assert known(held, listed)[1] == [200_000]
 
 
 class Text(str):
@@ -114,26 +139,26 @@ def nested(depth: int) -> dict[str, Any]:
 )
 def test_what_is_no_plain_json_is_read_each_time(message):
     held = ListCopy()
-    held.take([message], [0], digests(1))
-    assert held.known([message]) == ([None], [0])
+    take(held, [message], digests(1))
+    assert known(held, [message]) == ([None], [0])
 
 
 def test_levels_up_to_the_most_are_held():
     held = ListCopy()
-    held.take([nested(64)], [0], digests(1))
-    assert held.known([nested(64)]) == (digests(1), [])
+    take(held, [nested(64)], digests(1))
+    assert known(held, [nested(64)]) == (digests(1), [])
 
 
 def test_a_text_of_another_class_is_not_the_same():
     held = ListCopy()
-    held.take([{"a": "a", "b": ["c"]}], [0], digests(1))
+    take(held, [{"a": "a", "b": ["c"]}], digests(1))
     for other in ({"a": Text("a"), "b": ["c"]}, {"a": "a", "b": ("c",)}, {Text("a"): "a", "b": []}):
-        assert held.known([other]) == ([None], [0])
-    assert held.known([Mapped(a="a", b=["c"])]) == ([None], [0])
+        assert known(held, [other]) == ([None], [0])
+    assert known(held, [Mapped(a="a", b=["c"])]) == ([None], [0])
 
 
 def test_half_characters_are_compared_as_they_are():
     held = ListCopy()
-    held.take([{"a": "\ud83d"}], [0], digests(1))
-    assert held.known([{"a": "\ud83d"}])[1] == []
-    assert held.known([{"a": "\ud83e"}])[1] == [0]
+    take(held, [{"a": "\ud83d"}], digests(1))
+    assert known(held, [{"a": "\ud83d"}])[1] == []
+    assert known(held, [{"a": "\ud83e"}])[1] == [0]

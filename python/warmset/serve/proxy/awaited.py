@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from warmset.serve.replies import Reply
 
 T = TypeVar("T")
+
+TOO_SLOW: Final = "too_slow"
+"""Why a request goes as it came if its window takes longer than the patience."""
 
 
 class AwaitedExchanges:
@@ -45,14 +48,17 @@ class AwaitedExchanges:
     ) -> Prepared | None:
         """Return what is sent instead of what was refused; None if that goes back."""
         work = self._exchanges.again(asked, prepared, status, said)
-        return None if work is None else await self._in_time(asked, work)
+        if work is None:
+            return None
+        made = await self._in_time(asked, work)
+        return None if made is not None and made.bypass == TOO_SLOW else made  # refused again
 
     async def _in_time(self, asked: Asked, work: Callable[[], T]) -> T | Prepared:
         try:
             with anyio.fail_after(self._patience):
                 return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
         except TimeoutError:
-            return self._exchanges.bypassed(asked, "too_slow")
+            return self._exchanges.bypassed(asked, TOO_SLOW)
 
     async def answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
         """Append a reply, whatever happens to the connection meanwhile.

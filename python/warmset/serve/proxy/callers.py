@@ -74,14 +74,11 @@ class Callers:
         """
         return self._tenants.tenant(headers, query)
 
-    def read(
-        self, headers: Mapping[str, str], query: str, text: str, start: int, /
-    ) -> tuple[ResentList, int] | None:
-        """Read a list of messages that may begin as an earlier one of the same caller.
+    def read(self, memory: Memory, text: str, start: int, /) -> tuple[ResentList, int] | None:
+        """Read a list of messages that may begin as an earlier one of the same tenant.
 
         Args:
-            headers: As above.
-            query: As above.
+            memory: What the tenant has; once something of it is erased, no list is held any more.
             text: A text with the list in it.
             start: Where it begins.
 
@@ -89,10 +86,12 @@ class Callers:
             The list, and where it ends; None if it is no list of objects, or has none.
 
         Raises:
-            StoreError: The aliases cannot be read.
             ValueError: It is no JSON.
         """
-        return self._lists.read(self.tenant(headers, query), text, start)
+        engine = memory.__warmset_engine__()
+        with engine.lock:
+            engine.attached[_LISTS] = self._lists
+        return self._lists.read(memory.tenant, text, start)
 
     def conversation(
         self,
@@ -123,7 +122,6 @@ class Callers:
         engine = memory.__warmset_engine__()  # what others erased is told before anything is found
         with engine.lock:
             engine.attached[_ATTACHED] = self._recognition
-            engine.attached[_LISTS] = self._lists
         named = conversation_of(headers, body, self._options)
         if named is not None:
             return Talk(memory.tenant, named)

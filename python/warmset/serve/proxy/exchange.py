@@ -29,7 +29,7 @@ from warmset.serve.proxy.provided import (
     is_kept,
 )
 from warmset.serve.proxy.response_ids import Place
-from warmset.serve.proxy.unbound import thinking_refused, unbound
+from warmset.serve.proxy.unbound import disabling, thinking_refused, unbound
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from warmset.serve.proxy.callers import Callers, Talk
     from warmset.serve.proxy.fields import Fields
     from warmset.serve.proxy.options import ProxyOptions
+    from warmset.serve.proxy.resent import ResentList
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.proxy.watch import Seen
     from warmset.serve.replies import Reply
@@ -264,6 +265,8 @@ class Exchanges:
         event(LOG, logging.WARNING, "reply_left", surface=asked.surface.name, error=kind(error))
 
     def _appended(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
+        if prepared.bare:
+            return False
         if prepared.window is not None and reply.usage is not None and not prepared.done.settled:
             prepared.done.settled = True
             response = {
@@ -273,7 +276,7 @@ class Exchanges:
             }
             with suppress(WarmsetError):
                 prepared.window.settle(response)
-        if prepared.bare or prepared.done.appended:
+        if prepared.done.appended:
             return False
         if not (reply.is_complete or _is_due(prepared, reply)):
             return False
@@ -334,8 +337,7 @@ class Exchanges:
             raise HeaderError(str(error)) from None
         if asked.fetched is not None:
             return self._fetched(asked, asked.fetched)
-        read = partial(self._who.read, asked.headers, asked.query)
-        asked_body = AskedBody(asked.body, surface, read)
+        asked_body = AskedBody(asked.body, surface, partial(self._read, asked))
         fields, given = asked_body.fields, asked_body.given
         body = fields.values
         if asked.seen is not None:
@@ -362,6 +364,11 @@ class Exchanges:
             waits=body.get("background") is True,
             pieces=in_pieces(surface, asked.headers, given),
         )
+
+    def _read(self, asked: Asked, text: str, start: int) -> tuple[ResentList, int] | None:
+        """Read the list of a request."""
+        with self._memories.of(self._who.tenant(asked.headers, asked.query)) as memory:
+            return self._who.read(memory, text, start)
 
     def _fetched(self, asked: Asked, id_: str) -> Prepared:
         """Return a request for a response whose reply may be waited for."""
@@ -452,7 +459,7 @@ def _sent(
         changed[surface.system] = window.system
     beta: str | None = arguments.get("extra_headers", {}).get("anthropic-beta")
     if window.report.thinking.disabled and surface.name == "messages":
-        changed["thinking"] = {"type": "disabled"}
+        changed |= disabling(body)
         notes.append("thinking=disabled")
     if beta is not None:
         notes.append(f"anthropic-beta={beta}")

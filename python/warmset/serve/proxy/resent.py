@@ -31,8 +31,8 @@ BLOCK: Final = 16 << 10
 LEAST: Final = 4 << 10
 """Characters of a list that is held."""
 
-MOST: Final = 32 << 20
-"""Characters of all lists that are held; what was read from them takes twice as much memory."""
+MOST: Final = 128 << 20
+"""Bytes of memory that all lists take, as `_weight` estimates it; a longer one is not held."""
 
 LISTS: Final = 256
 """Lists that are held."""
@@ -40,6 +40,9 @@ LISTS: Final = 256
 LOST: Final = 2
 """Messages at the end of an earlier list that may differ in one that takes its place: clients move
 marks for the prompt cache from one message to the next."""
+
+_ENDS: Final = 3
+"""Blocks that the last messages of a list are in, at most, one of them being the one before."""
 
 _DECODER: Final = json.JSONDecoder()
 _NEXT: Final = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
@@ -53,11 +56,13 @@ class _Block:
     Args:
         text: Their text, from the end of the block before.
         messages: They; never changed.
+        weight: The bytes of memory that all of this takes.
         parts: What recognition needs of them, by their dialect, once it was asked for.
     """
 
     text: str
     messages: Sequence[Any]
+    weight: int
     parts: dict[Dialect, Part] = field(default_factory=dict["Dialect", Part])
 
     def part(self, dialect: Dialect, start: int) -> Part:
@@ -89,6 +94,11 @@ class ResentList:
         """The characters of its text."""
         return sum(len(block.text) for block in self.blocks)
 
+    @property
+    def weight(self) -> int:
+        """The bytes of memory that it takes."""
+        return sum(block.weight for block in self.blocks)
+
     def listed(self, dialect: Dialect) -> Listed:
         """Return what recognition needs of it.
 
@@ -108,7 +118,7 @@ class ResentLists:
     """Holds the last lists of clients; several threads may use it, and the child of a fork.
 
     Args:
-        most: Characters of all lists that are held.
+        most: Bytes of memory that all lists take.
         lists: How many lists are held.
     """
 
@@ -140,7 +150,7 @@ class ResentLists:
         if read is None:
             return None
         made, end = read
-        if made.size >= LEAST:
+        if made.size >= LEAST and made.weight <= self._most:
             with self._lock:
                 self._hold(owner, made)
         return made, end
@@ -178,11 +188,11 @@ class ResentLists:
             if whose != owner or not _goes_on(held, made)
         ]
         self._lists.append((owner, made))
-        left = self._most - made.size
+        left = self._most - made.weight
         kept = [self._lists.pop()]
         while self._lists and len(kept) < self._count:
             one = self._lists.pop()
-            left -= one[1].size
+            left -= one[1].weight
             if left < 0:
                 break
             kept.append(one)
@@ -201,9 +211,11 @@ def _same(blocks: Sequence[_Block], text: str, start: int) -> int:
 
 def _goes_on(before: ResentList, made: ResentList) -> bool:
     """Return whether a list has all messages of an earlier one but the last ones."""
-    pairs = zip(before.blocks, made.blocks, strict=False)
-    same = sum(len(one.messages) for one, other in takewhile(_is_one, pairs))
-    end = max(len(before.messages) - LOST, 0)
+    shared = list(takewhile(_is_one, zip(before.blocks, made.blocks, strict=False)))
+    if len(before.blocks) - len(shared) > _ENDS:
+        return False
+    same = sum(len(one.messages) for one, _other in shared)
+    end = max(len(before.messages) - LOST, 1)
     return before.messages[same:end] == made.messages[same:end]
 
 
@@ -234,12 +246,22 @@ def _read(text: str, start: int, begun: Sequence[_Block]) -> tuple[ResentList, i
             return None
         messages.append(one)
         if at - begin >= BLOCK:
-            blocks.append(_Block(text[begin:at], messages))
+            blocks.append(_block(text[begin:at], messages))
             messages, begin = [], at
         after = _after(text, at)
     if messages:
-        blocks.append(_Block(text[begin:at], messages))
+        blocks.append(_block(text[begin:at], messages))
     return ResentList(blocks), text.index("]", at) + 1
+
+
+def _block(text: str, messages: Sequence[Any]) -> _Block:
+    return _Block(text, messages, _weight(text))
+
+
+def _weight(text: str) -> int:
+    """Estimate the bytes that a text and what is read from it take: its objects, lists, strings."""
+    objects, lists, quotes = text.count("{"), text.count("["), text.count('"')
+    return 2 * len(text) + 232 * objects + 64 * lists + 30 * quotes
 
 
 def _after(text: str, at: int) -> int:

@@ -14,7 +14,7 @@ import httpx2
 
 from warmset.llm import Deadline, OutOfTimeError
 from warmset.serve.proxy.along import Along, copied
-from warmset.serve.proxy.awaited import AwaitedExchanges
+from warmset.serve.proxy.awaited import TOO_SLOW, AwaitedExchanges
 from warmset.serve.proxy.exchange import Asked, Prepared
 from warmset.serve.proxy.naming import HEADER, HeaderError
 from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, begun
@@ -150,13 +150,16 @@ class Transport(httpx2.BaseTransport):
     ) -> Prepared | None:
         """Return what is sent instead of what was refused; None if that goes back."""
         work = self._process.exchanges.again(asked, prepared, status, b"".join(said))
-        return None if work is None else self._in_time(asked, work)
+        if work is None:
+            return None
+        made = self._in_time(asked, work)
+        return None if made is not None and made.bypass == TOO_SLOW else made  # refused again
 
     def _in_time(self, asked: Asked, work: Callable[[], T]) -> T | Prepared:
         try:
             made: T = self._deadline.run(work)
         except OutOfTimeError:
-            return self._process.exchanges.bypassed(asked, "too_slow")
+            return self._process.exchanges.bypassed(asked, TOO_SLOW)
         return made
 
     def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:

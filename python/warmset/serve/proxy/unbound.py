@@ -7,14 +7,18 @@ thinking in it was made behind windows: so a request that goes as it came may be
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.messages import facts, loop_start
 from warmset.messages.as_listed import count_thinking, without_thinking
 from warmset.messages.thinking import THOUGHTS
 from warmset.serve.proxy.fields import Fields
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _STATUS: Final = 400
+_CLEARS: Final = "clear_thinking"
 _BOUND: Final = re.compile(rb"bound to a different conversation|binding_mismatch", re.IGNORECASE)
 
 
@@ -26,6 +30,27 @@ def thinking_refused(status: int, said: bytes) -> bool:
         said: Its body.
     """
     return status == _STATUS and _BOUND.search(said) is not None
+
+
+def disabling(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request to Anthropic's API that change to disable thinking.
+
+    The provider refuses an edit that clears thinking where thinking is disabled, so it goes.
+
+    Args:
+        body: The request.
+    """
+    changed: dict[str, Any] = {"thinking": {"type": "disabled"}}
+    managed = body.get("context_management")
+    if isinstance(managed, dict) and isinstance(edits := managed.get("edits"), list):
+        kept = [one for one in edits if not str(_kind(one)).startswith(_CLEARS)]
+        if kept != edits:
+            changed["context_management"] = {**managed, "edits": kept}
+    return changed
+
+
+def _kind(edit: object) -> object:
+    return edit.get("type") if isinstance(edit, dict) else None
 
 
 def unbound(body: bytes) -> tuple[bytes, bool] | None:
@@ -49,5 +74,5 @@ def unbound(body: bytes) -> tuple[bytes, bool] | None:
     disabled = loop is not None and THOUGHTS["anthropic"].must_lead(model)
     changed: dict[str, Any] = {"messages": list(map(without_thinking, given))}
     if disabled:
-        changed["thinking"] = {"type": "disabled"}
+        changed |= disabling(fields.values)
     return fields.written(changed), disabled

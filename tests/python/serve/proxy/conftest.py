@@ -30,8 +30,8 @@ class Named:
     def tenant(self, headers, _query):
         return headers.get("x-tenant", "t")
 
-    def read(self, headers, query, text, start):
-        return self._lists.read(self.tenant(headers, query), text, start)
+    def read(self, memory, text, start):
+        return self._lists.read(memory.tenant, text, start)
 
     def conversation(self, memory, headers, _body, _surface, _listed):
         return Talk(memory.tenant, headers.get("x-warmset-conversation", "c"))

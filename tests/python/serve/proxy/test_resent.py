@@ -7,10 +7,11 @@ import json
 import os
 import random
 import threading
+import tracemalloc
 from functools import partial
 
 import pytest
-from exchanging import Exchanging, said, user
+from exchanging import Exchanging, said, user, whole
 from hypothesis import given, settings, strategies as st
 
 from warmset.errors import InvalidInputError
@@ -144,6 +145,16 @@ def test_a_mark_that_moves_leaves_one_list():
     assert shared(now, read(lists, talk(20))) >= 14
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_short_list_of_another_conversation_stays(count):
+    lists = ResentLists()
+    read(lists, talk(count, of="x"))
+    read(lists, talk(count, of="y"))
+    assert len(lists._lists) == 2
+    read(lists, talk(count + 2, of="x"))
+    assert len(lists._lists) == 2
+
+
 @pytest.mark.parametrize(("lost", "held"), [(0, 1), (2, 1), (3, 2)])
 def test_a_list_takes_the_place_of_one_that_it_nearly_has(lost, held):
     lists = ResentLists()
@@ -189,13 +200,34 @@ def test_no_more_lists_and_characters_are_held_than_may_be():
     of = [read(lists, talk(9, of=name)) for name in "xyz"]
     assert [shared(one, read(lists, talk(9, of=name))) for one, name in zip(of, "xyz", strict=True)]
     assert len(lists._lists) == 2
-    size = len(json.dumps(talk(9))) - 1  # without the bracket at its end
-    for most, held in ((2 * size, 2), (2 * size - 1, 1), (1, 1)):
+    read(lists, talk(9))
+    weight = lists._lists[-1][1].weight
+    for most, held in ((2 * weight, 2), (2 * weight - 1, 1), (weight, 1), (weight - 1, 0)):
         lists = ResentLists(most=most)
         for name in "xyz":
             read(lists, talk(9, of=name))
-        assert len(lists._lists) == held, "the last one is held, however long"
-    assert lists._lists[0][1].messages == talk(9, of="z")
+        assert len(lists._lists) == held
+        assert [one.messages for _owner, one in lists._lists][-1:] == [talk(9, of="z")] * bool(held)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        user("word " * 200),
+        {"role": "user", "content": [[] for _ in range(200)]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "input": {"a": "b"}}]},
+    ],
+)
+def test_the_memory_of_a_list_is_no_more_than_estimated(message):
+    lists, text = ResentLists(), json.dumps([message] * 2_000)
+    tracemalloc.start()
+    try:
+        made, _end = lists.read("t", text, 0)
+        used, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 1.2 * made.weight
 
 
 def test_a_short_list_is_not_held(monkeypatch):
@@ -281,6 +313,25 @@ def test_nothing_stays_once_something_was_erased(tmp_path):
         assert lists._lists == []
     finally:
         proxy.memories.close()
+
+
+def test_nothing_stays_of_a_list_that_goes_on_at_the_provider(tmp_path):
+    proxy = Exchanging(tmp_path)
+    try:
+        asked, prepared = proxy.ask(RESPONSES, [user("A secret. " * 9)], conversation="conv_1")
+        assert prepared.header() == "passed; recorded=yes"
+        lists = proxy.exchanges._who._lists
+        assert lists._lists
+        proxy.answer((asked, prepared), whole(said("ok"), id="resp_1"))
+        with proxy.memory() as memory:
+            [name] = memory.conversations()
+            memory.erase(conversation=name)
+        assert lists._lists == []
+        proxy.ask(RESPONSES, [user("A secret. " * 9)], conversation="conv_2")
+        assert lists._lists
+    finally:
+        proxy.memories.close()
+    assert lists._lists == []
 
 
 def test_what_is_held_is_never_changed(tmp_path):

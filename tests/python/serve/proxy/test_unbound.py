@@ -13,6 +13,7 @@ from werkzeug import Response
 
 from warmset import Memory
 from warmset.errors import StoreError
+from warmset.serve.proxy.unbound import disabling, unbound
 
 BOUND = {
     "type": "error",
@@ -184,3 +185,35 @@ def test_it_is_not_sent_a_third_time(proxied, httpserver):
         got = send(proxy.url, LOOP, "claude-sonnet-4-5")
     assert (got.status_code, got.json()) == (400, BOUND)
     assert len(upstream.bodies) == 2
+
+
+CLEAR = {"type": "clear_thinking_20251015", "keep": "all"}
+USES = {"type": "clear_tool_uses_20250919"}
+
+
+@pytest.mark.parametrize(
+    ("managed", "left"),
+    [
+        ({"edits": [CLEAR, USES], "x": 1}, {"edits": [USES], "x": 1}),
+        ({"edits": [CLEAR]}, {"edits": []}),
+        ({"edits": [USES]}, None),
+        ({"edits": ["clear_thinking", 1]}, None),
+        ({"edits": "clear_thinking"}, None),
+        ([CLEAR], None),
+        (None, None),
+    ],
+)
+def test_an_edit_that_clears_thinking_leaves_with_it(managed, left):
+    thinking = {"type": "disabled"}
+    wanted = (
+        {"thinking": thinking}
+        if left is None
+        else {
+            "thinking": thinking,
+            "context_management": left,
+        }
+    )
+    assert disabling({"context_management": managed, "thinking": {"type": "adaptive"}}) == wanted
+    body = {"model": "claude-fable-5-2", "messages": LOOP, "context_management": managed}
+    made, _disabled = unbound(json.dumps(body).encode())
+    assert json.loads(made)["context_management"] == (managed if left is None else left)
