@@ -306,6 +306,31 @@ def test_a_window_that_takes_too_long_is_not_waited_for(httpserver, memory, awai
     assert made.headers["x-warmset"] == "bypass; reason=too_slow"
 
 
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_was_refused_goes_back_if_a_shorter_one_takes_too_long(
+    httpserver, memory, awaited, monkeypatch
+):
+    error = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+    httpserver.expect_request(CHAT).respond_with_json(error, status=400)
+    end, process, calls = threading.Event(), memory.process, []
+
+    def processed(*args, **options):
+        calls.append(options["budget"])
+        if len(calls) > 1:
+            end.wait(60)
+        return process(*args, **options)
+
+    monkeypatch.setattr(memory, "process", processed)
+    try:
+        with pytest.raises(openai.BadRequestError) as caught:
+            ask(httpserver, memory, awaited, wrapped={"patience": 1})
+    finally:
+        end.set()
+    assert caught.value.response.headers["x-warmset"].startswith("mode=")
+    assert len(calls) == 2
+    assert len(bodies(httpserver)) == 1
+
+
 def test_raw_responses_say_what_was_sent(httpserver, memory):
     httpserver.expect_request(CHAT).respond_with_json(ANSWER, headers={"x-warmset": "no"})
     client = wrap(client_of(httpserver), memory, mode="recency")

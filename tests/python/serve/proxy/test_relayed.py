@@ -48,8 +48,11 @@ def relayed(upstream):
     async def answered(_prepared, reply):
         replies.append((len(sent), reply))
 
+    async def again(_prepared, _status, _said):
+        return None
+
     address = Address(method="POST", url=httpx2.URL("http://h/v1"), headers=())
-    reading = Reading(surface=CHAT, again=None, answered=answered)
+    reading = Reading(surface=CHAT, again=again, answered=answered)
     relay = Relay(upstream, address, Prepared(body=b"{}"), reading)
     asyncio.run(relay({"type": "http"}, receive, send))
     return sent, replies

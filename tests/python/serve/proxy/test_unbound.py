@@ -214,6 +214,6 @@ def test_an_edit_that_clears_thinking_leaves_with_it(managed, left):
         }
     )
     assert disabling({"context_management": managed, "thinking": {"type": "adaptive"}}) == wanted
-    body = {"model": "claude-fable-5-2", "messages": LOOP, "context_management": managed}
+    body = {"model": "some-model", "messages": LOOP, "context_management": managed}
     made, _disabled = unbound(json.dumps(body).encode())
     assert json.loads(made)["context_management"] == (managed if left is None else left)
