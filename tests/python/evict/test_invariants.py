@@ -38,7 +38,7 @@ def test_check_evictor_finds_nothing(name, dialect):
             messages, budget=budget, policy=POLICIES[name], dialect=dialect
         ),
         dialect,
-        examples=cases(20, 500),
+        examples=cases(10, 500),
         seed=1_000_000,
         invariants=[one for one in INVARIANTS if one not in own],
     )
@@ -132,7 +132,7 @@ def test_seeded_conversations_through_every_policy(dialect):
 @pytest.mark.parametrize("name", POLICIES)
 def test_shrinking_conversations(name, dialect):
     # Hypothesis draws by constants of the modules that are loaded, and with some, lists are long.
-    @settings(max_examples=cases(15, 500), suppress_health_check=[HealthCheck.data_too_large])
+    @settings(max_examples=cases(8, 500), suppress_health_check=[HealthCheck.data_too_large])
     @given(histories(dialect, orphans=True), st.integers(1, 110), st.booleans())
     def run(history, share, pinned):
         account_is_complete(history, POLICIES[name], share, history.pins if pinned else ())
@@ -145,7 +145,7 @@ def test_shrinking_conversations(name, dialect):
 def test_what_always_acts_leaves_its_own_result_alone(name, dialect):
     """7: a second call evicts and inserts nothing, with a store and pins too."""
     seen = Counter()
-    for seed in range(cases(40, 5_000)):
+    for seed in range(cases(20, 5_000)):
         history = random_history(seed, dialect, orphans=seed % 3 == 0)
         total = int(COUNT.count(history.messages))
         budget = max(total * Random(seed).choice((40, 70, 100, 300)) // 100, 1)
@@ -217,7 +217,7 @@ def account_is_complete(history, policy, share, pins):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_larger_budget_keeps_more(dialect):
-    for seed in range(cases(60, 5_000)):
+    for seed in range(cases(25, 5_000)):
         history = random_history(seed, dialect)
         total = int(fit(history.messages, budget=10**9, dialect=dialect).tokens)
         before = set()
@@ -236,7 +236,7 @@ def test_a_larger_budget_keeps_more(dialect):
 def test_nothing_that_left_could_be_put_back(dialect):
     """13: under the order of age, the newest unit that left does not fit beside what stayed."""
     seen = Counter()
-    for seed in range(cases(60, 5_000)):
+    for seed in range(cases(25, 5_000)):
         history = random_history(seed, dialect)
         total = int(fit(history.messages, budget=10**9, dialect=dialect).tokens)
         budget = total * Random(seed).randrange(30, 100) // 100
@@ -258,7 +258,7 @@ def test_nothing_that_left_could_be_put_back(dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_texts_do_not_matter_where_tokens_are_equal(dialect):
     """12: policies that do not read texts see only what they cost."""
-    for seed in range(cases(40, 2_000)):
+    for seed in range(cases(20, 2_000)):
         history = random_history(seed, dialect)
 
         def flat(messages):

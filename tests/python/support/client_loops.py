@@ -9,12 +9,13 @@ from __future__ import annotations
 import weakref
 
 import pytest
+from fitting import cases
 from provider_servers import AnthropicServer, ChatServer, ResponsesServer
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 
-TURNS = 300
+TURNS = cases(120, 300)
 SYSTEM = "You count what is on the shelves. Use the tool."
 SCHEMA = {"type": "object", "properties": {"at": {"type": "integer"}}}
 FUNCTION = {
