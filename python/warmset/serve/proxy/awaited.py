@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from warmset.serve.replies import Reply
 
 T = TypeVar("T")
-
-TOO_SLOW: Final = "too_slow"
-"""Why a request goes as it came if its window takes longer than the patience."""
 
 
 class AwaitedExchanges:
@@ -41,24 +38,25 @@ class AwaitedExchanges:
 
     async def prepare(self, asked: Asked) -> Prepared:
         """Return what is sent; the request as it came if that takes too long."""
-        return await self._in_time(asked, partial(self._exchanges.prepare, asked))
+        made = await self._in_time(partial(self._exchanges.prepare, asked))
+        return self._exchanges.bypassed(asked, "too_slow") if made is None else made
 
     async def again(
         self, asked: Asked, prepared: Prepared, status: int, said: bytes
     ) -> Prepared | None:
-        """Return what is sent instead of what was refused; None if that goes back."""
-        work = self._exchanges.again(asked, prepared, status, said)
-        if work is None:
-            return None
-        made = await self._in_time(asked, work)
-        return None if made is not None and made.bypass == TOO_SLOW else made  # refused again
+        """Return what is sent instead of what was refused; None if that goes back.
 
-    async def _in_time(self, asked: Asked, work: Callable[[], T]) -> T | Prepared:
+        So it does, too, if that takes too long.
+        """
+        work = self._exchanges.again(asked, prepared, status, said)
+        return None if work is None else await self._in_time(work)
+
+    async def _in_time(self, work: Callable[[], T]) -> T | None:
         try:
             with anyio.fail_after(self._patience):
                 return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
         except TimeoutError:
-            return self._exchanges.bypassed(asked, TOO_SLOW)
+            return None
 
     async def answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
         """Append a reply, whatever happens to the connection meanwhile.

@@ -146,7 +146,7 @@ class ResentLists:
         """
         with self._lock:
             begun = self._begun(owner, text, start)
-        read = _read(text, start, begun.blocks if begun is not None else ())
+        read = _read(text, start, begun)
         if read is None:
             return None
         made, end = read
@@ -164,7 +164,7 @@ class ResentLists:
         """Forget everything, because the store is closed."""
         self.forget()
 
-    def _begun(self, owner: str, text: str, start: int) -> ResentList | None:
+    def _begun(self, owner: str, text: str, start: int) -> Sequence[_Block]:
         """Return the longest beginning of a list that is held."""
         if self._process != os.getpid():  # a thread of the parent may have been at work
             self._process = os.getpid()
@@ -178,7 +178,7 @@ class ResentLists:
                 best = held.blocks[:same]
             if same == len(held.blocks):
                 break
-        return ResentList(best) if best else None
+        return best
 
     def _hold(self, owner: str, made: ResentList) -> None:
         """Hold a list, in the place of those that it goes on from."""

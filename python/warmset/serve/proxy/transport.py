@@ -14,7 +14,7 @@ import httpx2
 
 from warmset.llm import Deadline, OutOfTimeError
 from warmset.serve.proxy.along import Along, copied
-from warmset.serve.proxy.awaited import TOO_SLOW, AwaitedExchanges
+from warmset.serve.proxy.awaited import AwaitedExchanges
 from warmset.serve.proxy.exchange import Asked, Prepared
 from warmset.serve.proxy.naming import HEADER, HeaderError
 from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, begun
@@ -143,23 +143,22 @@ class Transport(httpx2.BaseTransport):
         self._inner.close()
 
     def _prepared(self, asked: Asked) -> Prepared:
-        return self._in_time(asked, partial(self._process.exchanges.prepare, asked))
+        exchanges = self._process.exchanges
+        made = self._in_time(partial(exchanges.prepare, asked))
+        return exchanges.bypassed(asked, "too_slow") if made is None else made
 
     def _again(
         self, asked: Asked, prepared: Prepared, status: int, said: list[bytes]
     ) -> Prepared | None:
         """Return what is sent instead of what was refused; None if that goes back."""
         work = self._process.exchanges.again(asked, prepared, status, b"".join(said))
-        if work is None:
-            return None
-        made = self._in_time(asked, work)
-        return None if made is not None and made.bypass == TOO_SLOW else made  # refused again
+        return None if work is None else self._in_time(work)
 
-    def _in_time(self, asked: Asked, work: Callable[[], T]) -> T | Prepared:
+    def _in_time(self, work: Callable[[], T]) -> T | None:
         try:
             made: T = self._deadline.run(work)
         except OutOfTimeError:
-            return self._process.exchanges.bypassed(asked, TOO_SLOW)
+            return None
         return made
 
     def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.messages import facts, loop_start
 from warmset.messages.as_listed import count_thinking, without_thinking
+from warmset.messages.text import kind_of
 from warmset.messages.thinking import THOUGHTS
 from warmset.serve.proxy.fields import Fields
 
@@ -43,14 +44,10 @@ def disabling(body: Mapping[str, Any]) -> dict[str, Any]:
     changed: dict[str, Any] = {"thinking": {"type": "disabled"}}
     managed = body.get("context_management")
     if isinstance(managed, dict) and isinstance(edits := managed.get("edits"), list):
-        kept = [one for one in edits if not str(_kind(one)).startswith(_CLEARS)]
+        kept = [one for one in edits if not kind_of(one).startswith(_CLEARS)]
         if kept != edits:
             changed["context_management"] = {**managed, "edits": kept}
     return changed
-
-
-def _kind(edit: object) -> object:
-    return edit.get("type") if isinstance(edit, dict) else None
 
 
 def unbound(body: bytes) -> tuple[bytes, bool] | None:
