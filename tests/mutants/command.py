@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tests.mutants import report
 from tests.mutants.equivalent import equivalents
-from tests.mutants.lists import mistakes, part
+from tests.mutants.lists import each, mistakes, part
 from tests.mutants.run import Run
 from tests.mutants.tree import Tree, UsageError
 from tests.mutants.trial import TIMEOUT
@@ -28,6 +28,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 EPILOG = """\
 examples:
   poe mutants --by-hand compact evict      the lists of two rooms
+  poe mutants --by-hand --each 30 --seed 1 at most thirty mistakes of every list
   poe mutants --sample 60 --seed 1         random Python mutants, from each room in turn
   poe mutants --sample 10 --seed 1 --language rust
   poe mutants --changed                    everything on the lines of this branch
@@ -49,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     add("--sample", type=_count, metavar="N", help="N automatic mutants at random")
     add("--changed", nargs="?", const="", metavar="REV", help="automatic mutants on changed lines")
     add("--record", action="store_true", help="record what tests execute; ROOM is then a folder")
-    add("--seed", type=int, default=0, metavar="S", help="of the sample (default 0)")
+    add("--each", type=_count, metavar="N", help="lists: at most N of each room, at random")
+    add("--seed", type=int, default=0, metavar="S", help="of what is drawn (default 0)")
     add("--language", choices=("python", "rust", "both"), help="default: python; both if --changed")
     add("-k", dest="holds", default="", metavar="TEXT", help="lists: mistakes that hold a text")
     add(
@@ -97,6 +99,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int
     if [options.by_hand, automatic, options.record].count(True) != 1:
         console.print("say one of --by-hand, --sample N, --changed [REV], --record", markup=False)
         return 2
+    if not options.by_hand and (options.each or options.part or options.holds):
+        console.print("--each, --part and -k pick from lists: add --by-hand", markup=False)
+        return 2
     if options.save and options.holds:
         console.print("--save is of whole rooms, and -k takes some of their mistakes", markup=False)
         return 2
@@ -128,7 +133,8 @@ def _run(
                 return 0
             if options.by_hand:
                 listed = mistakes(tree, options.rooms, options.holds)
-                run.by_hand(part(listed, *options.part) if options.part else listed)
+                listed = part(listed, *options.part) if options.part else listed
+                run.by_hand(each(listed, options.each, options.seed) if options.each else listed)
             else:
                 run.automatic(options)
     except KeyboardInterrupt:

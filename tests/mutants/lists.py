@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.mutants.mutant import Mutant
+from tests.mutants.sample import thinned
 from tests.mutants.tree import TESTS, UsageError
 from tests.mutants.trial import Suite
 
@@ -93,6 +94,14 @@ def part(listed: Sequence[Mistake], number: int, parts: int) -> list[Mistake]:
     """Keep every n-th room, so that several machines try all of them and each room is whole."""
     rooms = sorted({one.room for one in listed})[number - 1 :: parts]
     return [one for one in listed if one.room in rooms]
+
+
+def each(listed: Sequence[Mistake], most: int, seed: int) -> list[Mistake]:
+    """Keep at most so many of every room, drawn at random, so that a night is enough for all."""
+    rooms: dict[str, list[Mistake]] = {}
+    for one in listed:
+        rooms.setdefault(one.room, []).append(one)
+    return [one for _, own in sorted(rooms.items()) for one in thinned(own, most, seed)]
 
 
 def _read(path: Path) -> Iterator[Mistake]:

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from tests.mutants.chosen import MIN_SECONDS, MOST, SECONDS, choose
 from tests.mutants.equivalent import Equivalent
-from tests.mutants.lists import part
+from tests.mutants.lists import each, part
 from tests.mutants.mutant import Mutant, Result
 from tests.mutants.operators import mutants_of, operators
 from tests.mutants.removals import REMOVALS
@@ -173,6 +173,17 @@ def test_parts_have_whole_rooms_and_together_everything() -> None:
     listed: list[Any] = [SimpleNamespace(room=room) for room in rooms]
     parts = [[one.room for one in part(listed, number, 3)] for number in (1, 2, 3)]
     assert parts == [["a", "d", "a"], ["b", "b", "e"], ["c"]]
+
+
+def test_some_of_each_room_are_the_same_for_a_seed() -> None:
+    listed: list[Any] = [
+        SimpleNamespace(room=room, number=at) for at, room in enumerate("abbabbcbbb")
+    ]
+    drawn = each(listed, 2, 1)
+    assert [one.room for one in drawn] == ["a", "a", "b", "b", "c"]
+    assert drawn == each(listed, 2, 1)
+    others = {tuple(one.number for one in each(listed, 2, seed)) for seed in range(9)}
+    assert len(others) > 1, "another seed draws others"
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,13 @@ def test_a_part_of_a_list_is_tried_and_may_have_to_reach_a_score(root: Path) -> 
     assert code == 1
 
 
+def test_some_mistakes_of_each_list_are_drawn(root: Path) -> None:
+    listed(root)
+    _code, made = ran(root, "--by-hand", "--each", "1", "--seed", "3")
+    assert len(made["mutants"]) == 1
+    assert main(["--record", "--each", "1"], root) == 2
+
+
 def test_of_a_list_the_tests_that_are_recorded_for_a_line_come_first(root: Path) -> None:
     listed(root)
     path = root / "tests/python/scale/test_sizes.py"
