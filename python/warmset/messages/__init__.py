@@ -48,7 +48,6 @@ from warmset.messages.thinking import RemovedThinking, Thinking
 from warmset.messages.turns import ConversionResult, LossKind, Lost, OnLoss, System
 from warmset.messages.units import (
     STORED,
-    Bonds,
     Unit,
     UnitKind,
     anchor,
@@ -56,8 +55,6 @@ from warmset.messages.units import (
     exchange_start,
     holds,
     homes,
-    is_unfinished,
-    kind_of,
     last_said,
     loop_start,
     units,
@@ -70,7 +67,6 @@ __all__ = [
     "MAX_DEPTH",
     "STORED",
     "Answer",
-    "Bonds",
     "Change",
     "ConversionResult",
     "Dialect",
@@ -105,8 +101,6 @@ __all__ = [
     "facts",
     "holds",
     "homes",
-    "is_unfinished",
-    "kind_of",
     "known_dialect",
     "last_said",
     "loads",

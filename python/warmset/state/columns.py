@@ -99,7 +99,7 @@ class Columns:
         at[known[at] != ids] = -1
         return at
 
-    def take(self, live: Sequence[Entry], homes: Sequence[int]) -> None:
+    def take(self, live: Sequence[Entry], homes: NDArray[np.int64]) -> None:
         """Take up messages that follow those that are known.
 
         Args:

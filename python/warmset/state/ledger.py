@@ -186,18 +186,15 @@ class Ledger:
 
     def accounts(self) -> Accounts:
         """Return what the units of the current path cost; only new messages are looked at."""
-        path = self.history.path
+        path, continues = self.history.path, self.dialect in STORED
         last, known = self._accounts
         count = len(known)
         if count and (count > len(path) or path[count - 1] != last):
             known, count = Accounts(), 0
         if count < len(path):
-            known.may_continue = self.dialect in STORED
             fresh = [self.entries[id_] for id_ in path[count:]]
-            if not known.take((entry.facts, entry.tokens) for entry in fresh):
-                known, live = Accounts(), self.live()
-                known.may_continue = self.dialect in STORED
-                known.parted([entry.facts for entry in live], [entry.tokens for entry in live])
+            if not known.take(*_costs(fresh), may_continue=continues):
+                known = Accounts.of(*_costs(self.live()), may_continue=continues)
         self._accounts = (self.history.head, known)
         return known
 
@@ -268,6 +265,12 @@ class Ledger:
         number += fresh
         self._session = (number, given if given is not None else (None if fresh else name), meta.at)
         return number
+
+
+def _costs(entries: Iterable[Entry]) -> tuple[list[Facts], list[int]]:
+    """Return the facts of messages, and what each costs."""
+    pairs = [(entry.facts, entry.tokens) for entry in entries]
+    return [facts for facts, _ in pairs], [tokens for _, tokens in pairs]
 
 
 def columns_of(ledger: Ledger) -> Columns:

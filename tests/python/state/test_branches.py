@@ -296,8 +296,8 @@ def check(ledger):
     """Compare what is kept of a path with what is read of it now."""
     path = [ledger.entries[id_] for id_ in ledger.history.path]
     assert list(ledger.live()) == path
-    columns, accounts = columns_of(ledger), Accounts()
-    accounts.parted([one.facts for one in path], [one.tokens for one in path])
+    columns = columns_of(ledger)
+    accounts = Accounts.of([one.facts for one in path], [one.tokens for one in path])
     parts = [accounts.members(unit) for unit in range(len(accounts.roll))]
     assert [ledger.accounts().members(unit) for unit in range(len(parts))] == parts
     assert ledger.accounts().roll.since(0) == sum(one.tokens for one in path)

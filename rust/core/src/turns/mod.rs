@@ -5,6 +5,7 @@
 //! length.
 
 mod bonds;
+mod exchange;
 mod fact;
 mod groups;
 mod roll;

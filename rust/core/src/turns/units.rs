@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bonds::Bonds;
+use super::exchange::Exchange;
 use super::fact::{Fact, Id, Role};
 use super::groups::groups;
 use super::roll::Roll;
@@ -49,9 +50,6 @@ pub struct Unit {
 }
 
 /// The units of one list, numbered by their first messages.
-///
-/// The exchange begins at the last request; one beside results counts only where no plain request came
-/// before, because agents put reminders there.
 #[derive(Clone, Debug, Default)]
 pub struct Units {
     roll: Roll,
@@ -63,19 +61,8 @@ pub struct Units {
     systems: Vec<usize>,
     fixed: BTreeSet<usize>,
     bonds: Bonds,
-    /// The first request of all.
-    task: Option<usize>,
-    /// The last one: its unit and its position.
-    asked: Option<(usize, usize)>,
-    /// Whether that was asked in a message without results.
-    plainly: bool,
-    said: Option<usize>,
-    /// The unit of the first reply since the last request, and whether it thinks.
-    reply: Option<(usize, bool)>,
-    /// The unit of the last message that is no system message.
-    newest: Option<usize>,
-    /// Whether a list that ends with that message ends within a loop of calls.
-    unfinished: bool,
+    exchange: Exchange,
+    /// Whether anything was called.
     called: bool,
     may_continue: bool,
 }
@@ -89,6 +76,11 @@ impl Units {
             may_continue,
             ..Self::default()
         }
+    }
+
+    /// From here on, whether the list may go on behind stored messages; see [`Units::new`].
+    pub fn set_may_continue(&mut self, may_continue: bool) {
+        self.may_continue = may_continue;
     }
 
     /// The units of a whole list, however they are tangled.
@@ -189,33 +181,33 @@ impl Units {
     /// The unit of the first request.
     #[must_use]
     pub fn task(&self) -> Option<usize> {
-        self.task.and_then(|at| self.home(at))
+        self.exchange.task.and_then(|at| self.home(at))
     }
 
     /// The unit and the position of the last request.
     #[must_use]
     pub fn asked(&self) -> Option<(usize, usize)> {
-        self.asked
+        self.exchange.asked
     }
 
     /// The unit of the last message in which a user says anything.
     #[must_use]
     pub fn said(&self) -> Option<usize> {
-        self.said
+        self.exchange.said
     }
 
     /// The unit of the last message that is no system message.
     #[must_use]
     pub fn newest(&self) -> Option<usize> {
-        self.newest
+        self.exchange.newest
     }
 
     /// Whether a unit has calls that nobody will answer: somebody asked something since.
     #[must_use]
     pub fn is_left(&self, number: usize) -> bool {
         let last = self.roll.last(number);
-        let asked = self.asked.map(|(_, at)| at);
-        self.open.contains_key(&number) && last.zip(asked).is_some_and(|(last, asked)| last < asked)
+        let before = last.is_some_and(|last| self.exchange.is_before_asked(last));
+        before && self.open.contains_key(&number)
     }
 
     /// The units from one on that no provider takes, ascending: results without a call, and calls that
@@ -237,14 +229,14 @@ impl Units {
         let mut held = self.fixed.clone();
         held.extend(pins.iter().filter_map(|at| self.home(*at)));
         held.extend(self.task());
-        held.extend(self.said);
-        held.extend(match self.asked {
-            Some((unit, _)) => Some(unit),
-            None => self.newest, // nobody asked: it is the subject of the call
-        });
-        let reply = self.reply.filter(|(_, thinks)| *thinks && self.unfinished);
-        held.extend(reply.map(|(unit, _)| unit));
-        held.extend(self.open().filter(|unit| self.is_since_asked(*unit)));
+        held.extend(self.exchange.said);
+        held.extend(self.exchange.subject());
+        held.extend(self.exchange.thinking());
+        let waits = |unit: &usize| {
+            let last = self.roll.last(*unit);
+            last.is_some_and(|last| self.exchange.is_since_asked(last))
+        };
+        held.extend(self.open().filter(waits));
         held
     }
 
@@ -273,13 +265,6 @@ impl Units {
         behind.filter_map(|at| self.home(at)).collect()
     }
 
-    /// Whether the last message of a unit is not before the last request.
-    fn is_since_asked(&self, unit: usize) -> bool {
-        let last = self.roll.last(unit);
-        self.asked
-            .is_none_or(|(_, asked)| last.is_some_and(|last| last > asked))
-    }
-
     /// The units of the calls that a message answers, each call once.
     fn callers(&self, fact: &Fact) -> BTreeSet<usize> {
         let mut taken: HashMap<&Id, usize> = HashMap::new();
@@ -302,14 +287,10 @@ impl Units {
         } else {
             self.begin(fact, cost)
         };
-        if fact.role != Role::System {
-            self.newest = Some(unit);
-            self.unfinished = fact.is_unfinished();
-        }
         if fact.role == Role::System || fact.keep {
             self.fixed.insert(unit);
         }
-        self.hear(fact, unit, at);
+        self.exchange.pass(fact, unit, at);
         for call in &fact.results {
             let Some(units) = self.waiting.get_mut(call) else {
                 continue;
@@ -354,22 +335,6 @@ impl Units {
             if *waiting == 0 {
                 self.open.remove(&unit);
             }
-        }
-    }
-
-    /// Note who asks, and who replies first.
-    fn hear(&mut self, fact: &Fact, unit: usize, at: usize) {
-        let answers = !fact.results.is_empty();
-        if fact.request {
-            self.task.get_or_insert(at);
-            self.said = Some(unit);
-        }
-        if fact.request && !(answers && self.plainly) {
-            self.asked = Some((unit, at));
-            self.plainly = !answers;
-            self.reply = None;
-        } else if fact.role == Role::Assistant && self.reply.is_none() {
-            self.reply = Some((unit, fact.thinks));
         }
     }
 }
