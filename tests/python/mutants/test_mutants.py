@@ -222,7 +222,7 @@ def test_a_line_for_the_shell_may_be_of_a_file_that_is_no_python(root: Path) -> 
     one += "make = 'fails'\n"
     text = f"room = 'core'\nrun = 'grep -q fits rust/size.rs'\n{one}"
     (Tree(root).lists / "core.toml").write_text(text, encoding="utf-8")
-    subprocess.run(["git", "-C", root, "add", "-A"], check=True)
+    git(root, "add", "-A")
     _code, made = ran(root, "--by-hand", "core")
     assert list(outcomes(made).values()) == ["found"]
 
