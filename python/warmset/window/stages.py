@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from warmset.options import Weights
     from warmset.pick import Picker
     from warmset.retrieve.hits import Found
+    from warmset.state.entries import Live
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.window.candidates import Pool
@@ -120,7 +121,7 @@ def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
     return ledger.accounts().roll.since(0) + _beside(engine, call)
 
 
-def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] | None:
+def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> Live | None:
     """Return all entries if the list is sent unchanged, else None.
 
     In mode "jit" that is a list of few messages and few tokens that is within the budget; in mode
@@ -129,8 +130,8 @@ def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] 
     live = ledger.live()
     if ask.mode == "jit" and tokens < SMALL_TOKENS and tokens <= call.budget:
         count = sum(not entry.facts.is_system for entry in live) + (call.request is not None)
-        return live.copy() if count < SMALL_MESSAGES else None
-    return live.copy() if ask.mode == "full" else None
+        return live if count < SMALL_MESSAGES else None
+    return live if ask.mode == "full" else None
 
 
 def least_tokens(engine: Engine, call: Call, base: Draft) -> int:

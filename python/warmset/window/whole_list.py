@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from warmset.window.stages import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.engine.engine import Engine
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
@@ -40,7 +42,7 @@ class WholeList:
     ledger: Ledger
     ask: Ask
     call: Call
-    entries: list[Entry]
+    entries: Sequence[Entry]
     tokens: int
     choices: ExchangeChoices
     memories: Remembering

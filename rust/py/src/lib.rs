@@ -20,6 +20,7 @@ mod cue;
 mod error;
 mod evict;
 mod explanation;
+mod facts;
 mod file_lock;
 mod fork;
 mod guarded;
@@ -43,6 +44,7 @@ mod retriever;
 mod signals;
 mod simd;
 mod tokens;
+mod turns;
 mod units;
 mod worth;
 
@@ -98,6 +100,8 @@ mod _core {
     use super::simd::{simd_tier, simd_tiers};
     #[pymodule_export]
     use super::tokens::{count_text, count_texts, terms};
+    #[pymodule_export]
+    use super::turns::Turns;
     #[pymodule_export]
     use super::units::Units;
     #[pymodule_export]

@@ -2,12 +2,12 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyIndexError;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
-use warmset_core::turns::{Bond, Fact, Id, Kind, Role, Units as Inner};
+use pyo3::types::PyTuple;
+use warmset_core::turns::{Fact, Kind, Units as Inner};
 
 use crate::error::{invalid, raise};
+use crate::facts::fact;
 use crate::guarded::Guarded;
 use crate::pack::{Indices, indices};
 
@@ -39,10 +39,7 @@ impl Units {
     fn of(facts: Vec<Bound<'_, PyAny>>, costs: Vec<u64>, may_continue: bool) -> PyResult<Self> {
         let facts: Vec<Fact> = facts.iter().map(fact).collect::<PyResult<_>>()?;
         same_length(facts.len(), costs.len())?;
-        let made = Inner::of(&facts, &costs, may_continue).map_err(raise)?;
-        Ok(Self {
-            inner: Guarded::new(made),
-        })
+        Self::whole(&facts, &costs, may_continue)
     }
 
     /// Take the next messages up.
@@ -65,14 +62,7 @@ impl Units {
     ) -> PyResult<bool> {
         let facts: Vec<Fact> = facts.iter().map(fact).collect::<PyResult<_>>()?;
         same_length(facts.len(), costs.len())?;
-        let mut units = self.inner.write(py);
-        units.set_may_continue(may_continue);
-        for (fact, cost) in facts.iter().zip(costs) {
-            if !units.take(fact, cost).map_err(raise)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        self.take_all(py, facts.into_iter().zip(costs), may_continue)
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -80,7 +70,7 @@ impl Units {
     }
 
     /// Return the number of messages.
-    fn messages(&self, py: Python<'_>) -> usize {
+    pub(crate) fn messages(&self, py: Python<'_>) -> usize {
         self.inner.read(py).messages()
     }
 
@@ -278,6 +268,33 @@ fn places(array: &PyReadonlyArray1<'_, i64>) -> Vec<usize> {
     array.as_array().iter().map(place).collect()
 }
 
+impl Units {
+    /// The units of a whole list.
+    pub(crate) fn whole(facts: &[Fact], costs: &[u64], may_continue: bool) -> PyResult<Self> {
+        let made = Inner::of(facts, costs, may_continue).map_err(raise)?;
+        Ok(Self {
+            inner: Guarded::new(made),
+        })
+    }
+
+    /// Take messages up, each with what it costs; whether that could be done.
+    pub(crate) fn take_all(
+        &self,
+        py: Python<'_>,
+        messages: impl Iterator<Item = (Fact, u64)>,
+        may_continue: bool,
+    ) -> PyResult<bool> {
+        let mut units = self.inner.write(py);
+        units.set_may_continue(may_continue);
+        for (fact, cost) in messages {
+            if !units.take(&fact, cost).map_err(raise)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
 fn no(what: &str, number: usize) -> PyErr {
     PyIndexError::new_err(format!("no {what} has the number {number}"))
 }
@@ -299,46 +316,4 @@ fn name(kind: Kind) -> &'static str {
         Kind::Tool => "tool",
         Kind::Orphan => "orphan",
     }
-}
-
-/// What is known of a message, read from the attributes of a `warmset.messages.Facts`.
-fn fact(given: &Bound<'_, PyAny>) -> PyResult<Fact> {
-    let py = given.py();
-    let flag = |name| given.getattr(name)?.is_truthy();
-    let role = given.getattr(intern!(py, "role"))?;
-    let bond: u8 = given.getattr(intern!(py, "bond"))?.extract()?;
-    let item = id(&given.getattr(intern!(py, "item_id"))?)?;
-    Ok(Fact {
-        role: match role.cast::<PyString>()?.to_cow()?.as_ref() {
-            "system" | "developer" => Role::System,
-            "assistant" => Role::Assistant,
-            _ => Role::Other,
-        },
-        calls: ids(&given.getattr(intern!(py, "calls"))?)?,
-        results: ids(&given.getattr(intern!(py, "results"))?)?,
-        request: flag(intern!(py, "request"))?,
-        keep: flag(intern!(py, "keep"))?,
-        thinks: flag(intern!(py, "thinks"))?,
-        bond: Bond::of(bond).ok_or_else(|| invalid(&format!("bond: unknown number {bond}")))?,
-        item: (!item.is_empty()).then_some(item),
-    })
-}
-
-fn ids(given: &Bound<'_, PyAny>) -> PyResult<Vec<Id>> {
-    given
-        .cast::<PyTuple>()?
-        .iter()
-        .map(|one| id(&one))
-        .collect()
-}
-
-/// The bytes of an id: lone surrogates, which a provider's id may have, keep ids apart.
-fn id(given: &Bound<'_, PyAny>) -> PyResult<Id> {
-    let text = given.cast::<PyString>()?;
-    if let Ok(text) = text.to_str() {
-        return Ok(text.as_bytes().into());
-    }
-    let py = given.py();
-    let bytes = text.call_method1(intern!(py, "encode"), ("utf-8", "surrogatepass"))?;
-    Ok(bytes.extract::<&[u8]>()?.into())
 }

@@ -86,7 +86,7 @@ def ledger_of(facts):
     ledger = Ledger("t", "c", (0, 0))
     for at, one in enumerate(facts, start=1):
         meta = TurnMeta(at=0.0, dialect="openai")
-        ledger.admit(at, b"%d" % at, one, meta, 1)
+        ledger.admit(at, b"%016d" % at, one, meta, 1)
     return ledger
 
 

@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use warmset_core::Error;
-use warmset_core::evict::{
-    Hold, Signals, Unit, Weights, Worthy, keep_worthy, leave_lowest, worth,
-};
+use warmset_core::evict::{Hold, Signals, Unit, Weights, Worthy, keep_worthy, leave_lowest, worth};
 
 fn units(costs: &[u64], protected: &[bool]) -> Vec<Unit> {
     costs

@@ -7,4 +7,5 @@
 )]
 
 mod roll;
+mod tree;
 mod units;

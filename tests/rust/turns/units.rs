@@ -292,5 +292,6 @@ fn bonds_have_the_numbers_of_their_order() {
     ];
     let numbers = (0_u8..6).map(|number| Bond::of(number).unwrap());
     assert!(numbers.eq(all));
+    assert!(all.iter().map(|bond| bond.number()).eq(0..6));
     assert_eq!(Bond::of(6), None);
 }

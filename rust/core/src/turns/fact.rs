@@ -34,18 +34,25 @@ pub enum Bond {
 }
 
 impl Bond {
+    const ALL: [Self; 6] = [
+        Self::None,
+        Self::Item,
+        Self::Calls,
+        Self::Reasoning,
+        Self::Behind,
+        Self::Reference,
+    ];
+
     /// The bond with a number, in the order of the variants from 0 on.
     #[must_use]
     pub fn of(number: u8) -> Option<Self> {
-        let all = [
-            Self::None,
-            Self::Item,
-            Self::Calls,
-            Self::Reasoning,
-            Self::Behind,
-            Self::Reference,
-        ];
-        all.get(usize::from(number)).copied()
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> usize {
+        Self::ALL.iter().take_while(|one| **one != self).count()
     }
 }
 
