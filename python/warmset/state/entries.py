@@ -83,6 +83,8 @@ class Entries(Mapping[int, Entry]):
         return entry
 
     def _read(self, id_: int) -> Entry:
+        if id_ not in self._turns:
+            raise KeyError(id_)
         named, known = self._turns.row(id_)
         role, calls, results, item_id, request, bond, keep, thinks = named
         speaker, at, tokens, session, decision, blank, key, data = known

@@ -112,11 +112,6 @@ impl Turns {
         numbers(self.inner.read(py).tree().path())
     }
 
-    /// Return the position of a message on the current path; None if it is not there.
-    fn place(&self, py: Python<'_>, id: u64) -> Option<usize> {
-        self.inner.read(py).tree().place_on_path(Seq(id))
-    }
-
     /// Return the content hash of a message.
     ///
     /// Raises:
