@@ -48,6 +48,7 @@ from warmset.messages.thinking import RemovedThinking, Thinking
 from warmset.messages.turns import ConversionResult, LossKind, Lost, OnLoss, System
 from warmset.messages.units import (
     STORED,
+    Bonds,
     Unit,
     UnitKind,
     anchor,
@@ -55,6 +56,8 @@ from warmset.messages.units import (
     exchange_start,
     holds,
     homes,
+    is_unfinished,
+    kind_of,
     last_said,
     loop_start,
     units,
@@ -67,6 +70,7 @@ __all__ = [
     "MAX_DEPTH",
     "STORED",
     "Answer",
+    "Bonds",
     "Change",
     "ConversionResult",
     "Dialect",
@@ -101,6 +105,8 @@ __all__ = [
     "facts",
     "holds",
     "homes",
+    "is_unfinished",
+    "kind_of",
     "known_dialect",
     "last_said",
     "loads",
