@@ -7,7 +7,6 @@ again.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import Turns
@@ -83,7 +82,6 @@ class Step(NamedTuple):
         "relink",
         "move",
         "digests",
-        "digest",
         "among",
         "following",
         "with_content",
@@ -203,13 +201,6 @@ class History:
     def digests(self) -> list[tuple[int, bytes]]:
         """Return every message with the hash of its content, on every branch."""
         return self.turns.digests()
-
-    def digest(self) -> bytes:
-        """Return a digest of the tree and its current path."""
-        whole = hashlib.blake2b(repr(self.path).encode(), digest_size=16)
-        for id_, digest in self.turns.digests():
-            whole.update(b"%d %d " % (self.turns.parent(id_), id_) + digest)
-        return whole.digest()
 
     def digest_of(self, id_: int) -> bytes:
         """Return the content hash of a message."""

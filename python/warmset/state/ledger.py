@@ -124,7 +124,7 @@ class Ledger:
     def __post_init__(self) -> None:
         self.entries = Entries(self.history.turns)
 
-    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
+    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> None:
         """Take a message up at the end of the current path.
 
         Args:
@@ -133,9 +133,6 @@ class Ledger:
             facts: What it says and links to.
             meta: What is kept beside it.
             tokens: What it costs verbatim.
-
-        Returns:
-            Its entry.
         """
         speaker = meta.speaker or facts.speaker
         row = Row(
@@ -155,7 +152,6 @@ class Ledger:
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect
-        return self.entries[id_]
 
     def describe(self, id_: int, described: Described) -> None:
         """Take up the description of a message that a callable made.

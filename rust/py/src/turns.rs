@@ -264,6 +264,23 @@ impl Turns {
         (named, other).into_pyobject(py)
     }
 
+    /// Return a hash of which messages there are, what each follows and says, their sessions, and the
+    /// path.
+    fn fingerprint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let hash = self.inner.read(py).fingerprint();
+        PyBytes::new(py, &hash.to_le_bytes())
+    }
+
+    /// Return the names of speakers, each once, in the order in which they were first met.
+    fn speakers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyString>>> {
+        let turns = self.inner.read(py);
+        turns
+            .speakers()
+            .all()
+            .map(|name| text_of(py, name))
+            .collect()
+    }
+
     /// Say whether a message settles something.
     fn decide(&self, py: Python<'_>, id: u64, decision: bool) {
         self.inner.write(py).decide(Seq(id), decision);

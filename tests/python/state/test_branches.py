@@ -286,7 +286,8 @@ def ledger_of(facts=(), start=1):
 
 def admit(ledger, id_, one, **meta):
     meta = TurnMeta(**{"at": 3e4 * id_, "dialect": "openai", **meta})
-    return ledger.admit(id_, b"%016d" % id_, one, meta, id_ % 7 + 1)
+    ledger.admit(id_, b"%016d" % id_, one, meta, id_ % 7 + 1)
+    return ledger.entries[id_]
 
 
 @given(st.lists(st.tuples(FACTS, st.integers(0, 9), st.booleans()), max_size=14))

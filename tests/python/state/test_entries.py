@@ -31,7 +31,8 @@ def ledger():
 def admit(ledger, id_, facts=None, **meta):
     said = facts or Facts("user", f"turn {id_}", request=True)
     given = TurnMeta(**{"at": 60.0 * id_, "dialect": "openai", **meta})
-    return ledger.admit(id_, b"%016d" % id_, said, given, id_)
+    ledger.admit(id_, b"%016d" % id_, said, given, id_)
+    return ledger.entries[id_]
 
 
 def test_an_entry_is_what_was_told(ledger):

@@ -229,6 +229,39 @@ fn a_key_is_that_of_a_message_on_the_path() {
 }
 
 #[test]
+fn turns_with_other_ids_contents_links_sessions_or_paths_have_another_fingerprint() {
+    let grown = |ids: &[u64], number: u8, session: u64, back: bool| {
+        let mut turns = Turns::default();
+        for (at, id) in ids.iter().enumerate() {
+            if back && at == 2 {
+                turns.tree_mut().move_to(Seq(ids[0])).unwrap();
+            }
+            let told = Told {
+                session,
+                ..Told::default()
+            };
+            turns.add(Seq(*id), content(number), told).unwrap();
+        }
+        turns
+    };
+    let all = [
+        grown(&[1, 2, 3], 0, 0, false),
+        grown(&[1, 2, 4], 0, 0, false),
+        grown(&[1, 2, 3], 1, 0, false),
+        grown(&[1, 2, 3], 0, 1, false),
+        grown(&[1, 2, 3], 0, 0, true),
+        grown(&[1, 2], 0, 0, false),
+        Turns::default(),
+    ];
+    let prints: HashSet<u128> = all.iter().map(Turns::fingerprint).collect();
+    assert_eq!(prints.len(), all.len());
+    let mut moved = all[0].clone();
+    assert_eq!(moved.fingerprint(), all[0].fingerprint());
+    moved.tree_mut().move_to(Seq(2)).unwrap();
+    assert!(!prints.contains(&moved.fingerprint()));
+}
+
+#[test]
 fn large_numbers_saturate_and_a_refused_message_leaves_nothing() {
     let mut turns = Turns::default();
     let large = Told {

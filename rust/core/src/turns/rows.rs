@@ -185,6 +185,11 @@ impl Names {
         Ok(number)
     }
 
+    /// All names, in the order of their numbers.
+    pub fn all(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(|name| &**name)
+    }
+
     /// The name with a number.
     #[must_use]
     pub fn name(&self, number: Name) -> Option<&[u8]> {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::fact::{Fact, Id};
 use super::rows::{Flags, Links, Names, Row, Rows};
 use super::tree::{Digest, Tree};
@@ -131,6 +133,25 @@ impl Turns {
     #[must_use]
     pub fn speakers(&self) -> &Names {
         &self.speakers
+    }
+
+    /// A hash of which messages there are, what each follows and says, their sessions and the path.
+    #[must_use]
+    pub fn fingerprint(&self) -> u128 {
+        let mut whole = Xxh3::new();
+        whole.update(&self.tree.ids().len().to_le_bytes());
+        for (place, (id, digest)) in self.tree.ids().iter().zip(self.tree.digests()).enumerate() {
+            let parent = self.tree.parent(*id).unwrap_or_default();
+            let session = self.rows.get(place).map_or(0, |row| row.session);
+            whole.update(&id.0.to_le_bytes());
+            whole.update(&parent.0.to_le_bytes());
+            whole.update(&session.to_le_bytes());
+            whole.update(digest);
+        }
+        for id in self.tree.path() {
+            whole.update(&id.0.to_le_bytes());
+        }
+        whole.digest128()
     }
 
     /// The first message of the path that has a key of the caller's.
