@@ -258,6 +258,15 @@ def test_a_removal_by_the_log_is_followed(tmp_path, below):
         assert memory.search("kite").ids == ([] if whole else ids[2:])
 
 
+@pytest.mark.parametrize("below", [("default", "other"), ("default",)])
+def test_a_removal_by_the_log_takes_memories_where_nothing_was_said(tmp_path, below):
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        memory.remember("The code of the gate is 4711.", conversation="other")
+        assert len(memory.memories()) == 1
+        Log(store).write([RemoveBelow(below)])
+        assert memory.memories() == []
+
+
 def test_a_pop_never_goes_to_the_spool(tmp_path):
     with Memory.open(tmp_path, embedder="lexical", on_busy="spool") as memory:
         log, ids = talk(memory, "a", "b")
