@@ -15,11 +15,13 @@ from warmset.state.entry import Entry
 from warmset.store.records import dump, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from warmset._core import Turns
     from warmset.store.descriptions import Described
     from warmset.store.records import TurnMeta
+
+_NOTHING: Final = (None, None)
 
 HELD: Final = 8_192
 """Entries of a conversation that are held; the older half of them leaves first."""
@@ -31,6 +33,12 @@ def beside(meta: TurnMeta) -> bytes | None:
         return None
     behind = None if meta.behind is None else meta.behind.encode()
     return dump({"meta": meta.extra, "behind": behind})
+
+
+def _beside(data: bytes) -> tuple[dict[str, object] | None, Prefix | None]:
+    """Read what `beside` returned."""
+    fields = load(data)
+    return fields.get("meta"), Prefix.decode(fields.get("behind"))
 
 
 class Entries(Mapping[int, Entry]):
@@ -75,6 +83,15 @@ class Entries(Mapping[int, Entry]):
         self._old.pop(id_, None)
         return None if decision == old.decision else decision
 
+    def of(self, ids: Iterable[int]) -> list[Entry]:
+        """Return messages by their ids, in order."""
+        young, made = self._young, self._made
+        return [young.get(id_) or made(id_) for id_ in ids]
+
+    def tokens(self, ids: Sequence[int]) -> list[int]:
+        """Return what messages cost verbatim, in order."""
+        return self._turns.tokens(ids)
+
     def _made(self, id_: int) -> Entry:
         entry = self._old.get(id_) or self._read(id_)
         self._young[id_] = entry
@@ -88,18 +105,9 @@ class Entries(Mapping[int, Entry]):
         named, known = self._turns.row(id_)
         role, calls, results, item_id, request, bond, keep, thinks = named
         speaker, at, tokens, session, decision, blank, key, data = known
-        fields = {} if data is None else load(data)
-        facts = Facts(
-            role,
-            "",
-            calls,
-            results,
-            request=request,
-            bond=bond,
-            keep=keep,
-            thinks=thinks,
-            item_id=item_id,
-        )
+        facts = Facts(role, "", calls, results, None, 0, request, bond, keep, thinks, item_id)
+        extra, behind = _NOTHING if data is None else _beside(data)
+        described = self._described.get(id_)
         return Entry(
             id_,
             facts,
@@ -109,10 +117,10 @@ class Entries(Mapping[int, Entry]):
             tokens,
             decision,
             blank,
-            fields.get("meta"),
-            Prefix.decode(fields.get("behind")),
+            extra,
+            behind,
             key,
-            self._described.get(id_),
+            described,
         )
 
 
@@ -135,18 +143,30 @@ class Live(Sequence[Entry]):
     def __len__(self) -> int:
         return self._count
 
+    def ids(self) -> list[int]:
+        """Return their ids."""
+        return list(self._path[: self._count])
+
+    def at(self, places: Iterable[int]) -> list[Entry]:
+        """Return the messages at some positions, none of which is negative."""
+        return self._entries.of([self._path[place] for place in places])
+
+    def tokens(self) -> list[int]:
+        """Return what each costs verbatim."""
+        return self._entries.tokens(self.ids())
+
     @overload
     def __getitem__(self, at: int) -> Entry: ...
     @overload
     def __getitem__(self, at: slice) -> list[Entry]: ...
     def __getitem__(self, at: int | slice) -> Entry | list[Entry]:
         if isinstance(at, slice):
-            entries, path = self._entries, self._path
-            return [entries[path[one]] for one in range(*at.indices(self._count))]
+            return self.at(range(*at.indices(self._count)))
+        if 0 <= at < self._count:
+            return self._entries[self._path[at]]
         if not -self._count <= at < self._count:
             raise IndexError(f"no message has the position {at}")
-        return self._entries[self._path[at + self._count if at < 0 else at]]
+        return self._entries[self._path[at + self._count]]
 
     def __iter__(self) -> Iterator[Entry]:
-        entries, path = self._entries, self._path
-        return (entries[path[at]] for at in range(self._count))
+        return map(self._entries.__getitem__, self.ids())

@@ -24,7 +24,7 @@ from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
-from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, verbatim, write
+from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, write
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
@@ -89,15 +89,15 @@ def _read_as(engine: Engine, ledger: Ledger, wanted: Dialect | None) -> Dialect:
     return wanted if fits else "openai"
 
 
-def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
+def whole(engine: Engine, live: Live, call: Call) -> Assembled:
     """Write a whole conversation, as it would be sent without warmset.
 
     The messages are the appended ones, unchanged.
     """
-    known = Known()
-    plain = verbatim(engine, live, known)
-    ids = tuple([entry.id for entry in live])
-    parts = [Part("all", sum([entry.tokens for entry in live]), ids)]
+    known, ids, tokens_of = Known(), live.ids(), live.tokens()
+    plain, marks = engine.copies.get(ids)
+    known.add(plain, marks, tokens_of)
+    parts = [Part("all", sum(tokens_of), tuple(ids))]
     if call.request is not None:
         request = messages.text_message(call.source, "user", call.request)
         plain += request_behind(call.source, plain, request)
@@ -109,7 +109,7 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
         if call.source == call.target == "anthropic" and call.request is None
         else render(call, plain)
     )
-    empty = Draft(Frame([], [], [], [list(live)]))
+    empty = Draft(Frame([], [], [], [live]))
     tokens = total(engine, call, done, known)
     turns = [*ids, *[ROOT] * (len(plain) - len(ids))]
     made = Assembled(done.messages, done.system, tokens, tuple(parts), empty, plain, turns, known)
@@ -300,7 +300,7 @@ def _more_recent(
     if cost(older[-1]) > room:
         return draft
     room = min(room, int(call.budget * FILL_SHARE) - write(engine, call, draft).tokens)
-    added: list[list[Entry]] = []
+    added: list[Sequence[Entry]] = []
     for unit in reversed(older):
         room -= cost(unit)
         if room < 0:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from warmset.window.stages import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from warmset.engine.engine import Engine
-    from warmset.state.entry import Entry
+    from warmset.state.entries import Live
     from warmset.state.ledger import Ledger
     from warmset.window.assemble import Assembled
     from warmset.window.exchange import ExchangeChoices
@@ -42,7 +40,7 @@ class WholeList:
     ledger: Ledger
     ask: Ask
     call: Call
-    entries: Sequence[Entry]
+    entries: Live
     tokens: int
     choices: ExchangeChoices
     memories: Remembering

@@ -297,6 +297,13 @@ impl Turns {
         ids.into_iter().map(blank).collect()
     }
 
+    /// Return what messages cost verbatim, in order; 0 for unknown ones.
+    fn tokens(&self, py: Python<'_>, ids: Vec<u64>) -> Vec<u32> {
+        let turns = self.inner.read(py);
+        let tokens = |id: u64| turns.row(Seq(id)).map_or(0, |row| row.tokens);
+        ids.into_iter().map(tokens).collect()
+    }
+
     /// Return the first message of the path that has a key; None if none has.
     fn keyed(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let key = id(key)?;
