@@ -189,6 +189,28 @@ def test_copies_of_what_is_forgotten_are_erased(tmp_path):
                 memory.restore(one.handle)
 
 
+def test_copies_of_what_could_not_be_forgotten_stay(tmp_path, monkeypatch):
+    talked = [said(f"SECRET {n} of the harbour master: " + "crate " * 40) for n in range(30)]
+    turn = b'{"role":"user","content":"between"}'
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        dropped = compact_context(talked, memory=memory, target_ratio=0.2).dropped
+        log = memory.conversation("log")
+        log.append(talked)
+        real = Log.tail
+
+        def moved(*args, **options):
+            store.append([("turn", [b"default", b"log"], b'{"at":1.0}', turn, ())])
+            return real(*args, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Log, "tail", moved)
+            with pytest.raises(Conflict):
+                log.truncate(None, forget=True)
+        assert dropped
+        for one in dropped:
+            assert "SECRET" in memory.restore(one.handle)["content"]
+
+
 def test_what_is_forgotten_is_gone_everywhere(memory):
     log, ids = talk(memory, "the blue kite", "a red wagon", "a green door")
     memory.remember("the door is green", conversation="log")
