@@ -71,7 +71,7 @@ class Run:
             return Result(mutant=mutant, outcome="stale", by=by)
         if mistake.equivalent:
             return Result(mutant=mutant, outcome="equivalent", by=mistake.equivalent)
-        places = mistake.tests.arguments
+        places = () if mistake.tests.shell else mistake.tests.arguments
         if places and (chosen := choose(mutant, record, within=places)):
             tried = self._try_chosen(mutant, chosen, record, bench)
             if tried.outcome != "lived":

@@ -16,9 +16,8 @@ def digest(ledgers: Mapping[tuple[str, str], Ledger]) -> str:
     whole = hashlib.blake2b(digest_size=16)
     for name, ledger in sorted(ledgers.items()):
         if ledger.entries:
-            sessions = [entry.session for entry in ledger.entries.values()]
-            whole.update(repr((name, sessions)).encode("utf-8", "surrogatepass"))
-            whole.update(ledger.history.digest())
+            whole.update(repr(name).encode("utf-8", "surrogatepass"))
+            whole.update(ledger.history.turns.fingerprint())
     return whole.hexdigest()
 
 
@@ -28,5 +27,5 @@ def names(ledgers: Mapping[tuple[str, str], Ledger]) -> Iterator[tuple[str, ...]
         if ledger.entries:
             yield "tenant", tenant
             yield "conversation", tenant, conversation
-            spoken = {one.speaker.casefold() for one in ledger.entries.values() if one.speaker}
+            spoken = {name.casefold() for name in ledger.history.turns.speakers()}
             yield from (("speaker", name) for name in sorted(spoken))

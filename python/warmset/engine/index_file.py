@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LOG: Final = room("index")
 
-FORM: Final = 1
+FORM: Final = 2
 """Grows when other terms, labels or vectors are made of the same turns."""
 
 LEAST: Final = 100

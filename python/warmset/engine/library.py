@@ -125,14 +125,14 @@ class Library(Catalog):
         tokens: int,
     ) -> None:
         """Add a stored message to its conversation and to the index."""
-        entry = ledger.admit(id_, digest, facts, meta, tokens)
+        ledger.admit(id_, digest, facts, meta, tokens)
         self._owner[id_] = ledger
         if id_ in self.described:
             ledger.describe(id_, self.described[id_])
-        if entry.speaker is None:
+        if not (meta.speaker or facts.speaker):
             ledger.addressed.hear(facts.role, facts.text)
         if not self.loaded:
-            self.index_turn(ledger, entry, facts.text)
+            self.index_turn(ledger, ledger.entries[id_], facts.text)
 
     def index_turn(self, ledger: Ledger, entry: Entry, text: str) -> None:
         """Index a message by its words and labels."""

@@ -7,19 +7,48 @@ again.
 
 from __future__ import annotations
 
-import hashlib
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from warmset._core import Turns
 from warmset._support.locks import guarded
+from warmset.messages import Facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from warmset.messages.canonical import Variant
 
 ROOT: Final = 0
 """The parent of a first message; ids of the store begin at 1."""
+
+
+class Row(NamedTuple):
+    """What is known of a message besides its content.
+
+    Args:
+        facts: Role and links; the text is not kept.
+        speaker: Who said it, where somebody is named.
+        at: When it was said, in seconds since 1970 UTC.
+        tokens: What it costs verbatim.
+        session: Number of the session within the conversation.
+        decision: Whether it settles something.
+        blank: Whether it says nothing that could be indexed.
+        key: The caller's own name of it.
+        beside: Further bytes that are kept beside it.
+    """
+
+    facts: Facts
+    speaker: str | None = None
+    at: float = 0.0
+    tokens: int = 0
+    session: int = 0
+    decision: bool = False
+    blank: bool = True
+    key: str | None = None
+    beside: bytes | None = None
+
+
+_BLANK: Final = Row(Facts("", ""))
 
 
 class Step(NamedTuple):
@@ -37,8 +66,6 @@ class Step(NamedTuple):
 @guarded(
     "engine",
     writes=(
-        "_stale",
-        "_relinked",
         "path",
         "steps",
         "awaited",
@@ -47,19 +74,17 @@ class Step(NamedTuple):
         "branched",
         "moved",
     ),
-    fields=("_following", "_child", "_said"),
     calls=(
         "add",
         "expect",
         "head_at",
         "keep",
         "relink",
-        "contents",
         "move",
         "digests",
-        "digest",
         "among",
         "following",
+        "with_content",
         "ancestors",
         "heir",
         "children",
@@ -70,6 +95,7 @@ class History:
     """A tree of messages by content hash, and its current path.
 
     Attributes:
+        turns: The tree and what is known of each message, in the core.
         path: Ids of the messages on the current path.
         awaited: Hashes of messages that lie in the spool.
         awaited_after: The message that the first of them will follow, or that a move in the spool
@@ -83,13 +109,7 @@ class History:
     """
 
     def __init__(self) -> None:
-        self._parent: dict[int, int] = {}
-        self._digest: dict[int, bytes] = {}
-        self._child: dict[tuple[int, bytes], int] = {}  # of twins, the last
-        self._stale = False  # whether `_child` is from before a `relink`
-        self._relinked = False  # whether the path may be another one up to the same message
-        self._following: dict[int, list[int]] | None = None
-        self._said: list[bytes] = []  # the hashes of the path's messages
+        self.turns = Turns()
         self.path: list[int] = []
         self.steps: dict[tuple[int, bytes], Step] = {}
         self.awaited: list[bytes] = []
@@ -106,26 +126,38 @@ class History:
         return self.path[-1] if self.path else ROOT
 
     def __contains__(self, id_: object) -> bool:
-        return id_ in self._parent
+        return id_ in self.turns
 
-    def add(self, id_: int, digest: bytes) -> None:
+    def add(self, id_: int, digest: bytes, row: Row = _BLANK) -> None:
         """Put a message at the end of the current path.
 
         Args:
             id_: The message's id.
-            digest: Hash of its content.
+            digest: Hash of its content, 16 bytes.
+            row: What else is known of it.
+
+        Raises:
+            InvalidInputError: The id is not above those of all other messages.
         """
+        facts, *_ = row
+        self.turns.add(
+            id_,
+            digest,
+            facts,
+            speaker=row.speaker,
+            at=row.at,
+            tokens=row.tokens,
+            session=row.session,
+            decision=row.decision,
+            blank=row.blank,
+            key=row.key,
+            beside=row.beside,
+        )
         if self.awaited and (self.awaited_after, self.awaited[0]) == (self.head, digest):
             del self.awaited[0]
             self.awaited_after = id_ if self.awaited else None
         self.moved = id_
-        self._parent[id_] = self.head
-        self._digest[id_] = digest
-        self._child[self.head, digest] = id_
-        if self._following is not None:
-            self._following.setdefault(self.head, []).append(id_)
         self.path.append(id_)
-        self._said.append(digest)
 
     def keep(self, id_: int, parent: int) -> None:
         """Take up an entry that is no message.
@@ -166,39 +198,32 @@ class History:
             self.awaited_after = self.head
         self.awaited += digests
 
-    def digests(self) -> ItemsView[int, bytes]:
-        """Return the hash of each message's content, on every branch."""
-        return self._digest.items()
-
-    def digest(self) -> bytes:
-        """Return a digest of the tree and its current path."""
-        whole = hashlib.blake2b(repr(self.path).encode(), digest_size=16)
-        for (parent, digest), id_ in sorted(self.contents().items()):
-            whole.update(b"%d %d " % (parent, id_) + digest)
-        return whole.digest()
+    def digests(self) -> list[tuple[int, bytes]]:
+        """Return every message with the hash of its content, on every branch."""
+        return self.turns.digests()
 
     def digest_of(self, id_: int) -> bytes:
         """Return the content hash of a message."""
-        return self._digest[id_]
+        return self.turns.digest(id_)
 
     def among(self, digests: Collection[bytes]) -> dict[bytes, int]:
         """Return the newest message of each wanted content hash that is there."""
-        return {digest: id_ for id_, digest in self._digest.items() if digest in digests}
+        return self.turns.among(list(digests))
 
     def following(self, id_: int) -> Sequence[int]:
         """Return the messages that follow a message or `ROOT`, ascending."""
-        if self._following is None:
-            self._following = {}
-            for one in sorted(self._parent):
-                self._following.setdefault(self._parent[one], []).append(one)
-        return self._following.get(id_, ())
+        return self.turns.following(id_)
+
+    def with_content(self, after: int, digest: bytes) -> int | None:
+        """Return the last message of a content that follows a message or `ROOT`."""
+        return self.turns.with_content(after, digest)
 
     def ancestors(self, id_: int) -> Iterator[int]:
         """Go from a message's parent back to the first message."""
-        at = self._parent[id_]
+        at = self.turns.parent(id_)
         while at != ROOT:
             yield at
-            at = self._parent[at]
+            at = self.turns.parent(at)
 
     def heir(self, id_: int) -> int:
         """Return the message in whose place an entry stands: itself, or the nearest one before it.
@@ -212,7 +237,7 @@ class History:
         Returns:
             The message's id, or `ROOT`.
         """
-        while id_ != ROOT and id_ not in self._parent:
+        while id_ != ROOT and id_ not in self:
             id_ = self.opaque[id_] if id_ in self.opaque else self._followed(id_)
         return id_
 
@@ -222,14 +247,14 @@ class History:
             heir = next((one for one in ancestors if one in self), ancestors[-1])
             if heir < gone:
                 return heir
-        there = (id_ for ids in (self._parent, self.opaque) for id_ in ids)
-        before = max((id_ for id_ in there if id_ < gone), default=ROOT)
+        opaque = max((id_ for id_ in self.opaque if id_ < gone), default=ROOT)
+        before = max(self.turns.before(gone) or ROOT, opaque)
         moved = max((at for at in self.moves if before < at < gone), default=ROOT)
         return self.moves[moved] if moved and self.moves[moved] < gone else before
 
     def children(self, ids: Collection[int]) -> list[int]:
         """Return the messages that follow some messages, ascending."""
-        return sorted(id_ for id_, parent in self._parent.items() if parent in ids)
+        return self.turns.children(list(ids))
 
     def relink(self, parents: Mapping[int, int]) -> None:
         """Make messages follow other ones, or `ROOT`; the path stays as it is until `move`.
@@ -239,14 +264,10 @@ class History:
                 are none.
 
         Raises:
-            ValueError: One is no earlier message.
+            InvalidInputError: One is no message, or the other no earlier one.
         """
-        self.branched = self._stale = self._relinked = True
-        self._following, self.steps = None, {}
-        for id_, parent in parents.items():
-            if parent >= id_:
-                raise ValueError(f"message {id_} cannot follow message {parent}")
-            self._parent[id_] = parent
+        self.branched, self.steps = True, {}
+        self.turns.relink(list(parents.items()))
 
     def along_path(self, digests: Sequence[bytes]) -> int:
         """Return how many messages of the path, from the first on, a list has by their hashes.
@@ -254,25 +275,7 @@ class History:
         Args:
             digests: The hashes of the list's messages.
         """
-        given = list(digests)
-        least, most = 0, min(len(given), len(self._said))
-        if given[:most] == self._said[:most]:
-            return most
-        while most - least > 1:  # the first `least` are the same, the first `most` are not
-            middle = (least + most) // 2
-            if given[least:middle] == self._said[least:middle]:
-                least = middle
-            else:
-                most = middle
-        return least
-
-    def contents(self) -> dict[tuple[int, bytes], int]:
-        """Return the last message of each content that follows each message or `ROOT`."""
-        if self._stale:  # found anew: until now a twin may have stood in another one's place
-            ids = sorted(self._parent)
-            self._child = {(self._parent[id_], self._digest[id_]): id_ for id_ in ids}
-            self._stale = False
-        return self._child
+        return self.turns.along_path(list(digests))
 
     def move(self, head: int) -> tuple[list[int], list[int]]:
         """Make another message the end of the current path.
@@ -282,18 +285,14 @@ class History:
 
         Returns:
             Ids that left the path, and ids that joined it.
+
+        Raises:
+            InvalidInputError: There is no such message.
         """
-        place = bisect_left(self.path, head)  # ids grow along a path
-        if not self._relinked and place < len(self.path) and self.path[place] == head:
-            path, left, joined = self.path[: place + 1], self.path[place + 1 :], list[int]()
-            said = self._said[: place + 1]
-        else:
-            path = [] if head == ROOT else [head, *self.ancestors(head)][::-1]
-            before, after = set(self.path), set(path)
-            left = [id_ for id_ in self.path if id_ not in after]
-            joined = [id_ for id_ in path if id_ not in before]
-            said = [self._digest[id_] for id_ in path]
-        self.path, self._said, self._relinked = path, said, False
+        left, joined = self.turns.move_to(head)
+        # Another list: whoever looks at the old one keeps what they saw.
+        path = self.path[: len(self.path) - len(left)]
+        self.path = path if not joined and path[-1:] == [head] else self.turns.path()
         if not self.awaited and self.awaited_after == head:
             self.awaited_after = None
         self.branched = self.branched or bool(left or joined)

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from warmset._support.locks import guarded
-from warmset.text.timestamps import day_of
+from warmset.text.timestamps import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from warmset.state.entry import Entry
     from warmset.state.unit_costs import Accounts
 
 _FIRST: Final = 64
@@ -99,28 +96,36 @@ class Columns:
         at[known[at] != ids] = -1
         return at
 
-    def take(self, live: Sequence[Entry], homes: Sequence[int]) -> None:
+    def take(
+        self,
+        ids: NDArray[np.int64],
+        times: NDArray[np.float64],
+        tokens: NDArray[np.int64],
+        decides: NDArray[np.bool_],
+        *,
+        homes: NDArray[np.int64],
+    ) -> None:
         """Take up messages that follow those that are known.
 
         Args:
-            live: All messages of the path.
-            homes: The units of the new ones.
+            ids: Their ids.
+            times: When each was said, in seconds since 1970 UTC.
+            tokens: What each costs verbatim.
+            decides: Whether each settles something.
+            homes: The units of each.
         """
-        start, end = self.count, self.count + len(homes)
+        start, end = self.count, self.count + len(ids)
         if end > len(self._ids):
             self._grow(max(end, 2 * len(self._ids)))
-        fresh = live[start:end]
-        self._ids[start:end] = [entry.id for entry in fresh]
+        self._ids[start:end] = ids
         self._homes[start:end] = homes
-        self._decides[start:end] = [entry.decision for entry in fresh]
-        units = self._homes[start:end]
-        days = [day_of(entry.at) for entry in fresh]
-        begun = np.flatnonzero(self._sizes[units] == 0)[::-1]
-        self._days[units[begun]] = [days[at] for at in begun.tolist()]  # the first of a unit last
-        self._quoted[units] = 0
-        np.add.at(self._tokens, units, [entry.tokens for entry in fresh])
-        np.add.at(self._sizes, units, 1)
-        np.logical_or.at(self._settles, units, self._decides[start:end])
+        self._decides[start:end] = decides
+        begun = np.flatnonzero(self._sizes[homes] == 0)[::-1]
+        self._days[homes[begun]] = times[begun] // DAY  # the first of a unit last
+        self._quoted[homes] = 0
+        np.add.at(self._tokens, homes, tokens)
+        np.add.at(self._sizes, homes, 1)
+        np.logical_or.at(self._settles, homes, decides)
         self.count = end
 
     def note_quoted(self, count: int, units: NDArray[np.int64], costs: NDArray[np.int64]) -> None:

@@ -11,9 +11,9 @@ from warmset._support.locks import guarded
 from warmset.messages import STORED
 from warmset.money.spending import Spending
 from warmset.options import SESSION_GAP
-from warmset.state.branches import History
+from warmset.state.branches import History, Row
 from warmset.state.columns import Columns
-from warmset.state.entry import Entry
+from warmset.state.entries import Entries, Live, beside
 from warmset.state.forms import StoredForms
 from warmset.state.prompt_prefix import Sent
 from warmset.state.rendered import LastWindows
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from warmset.messages.canonical import Variant
     from warmset.messages.prefix import PrefixHash
     from warmset.options import Mode
+    from warmset.state.entry import Entry
     from warmset.state.last_cut import Standing
     from warmset.store.descriptions import Described
     from warmset.store.records import TurnMeta
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     writes=(
         "dialect",
         "history",
-        "entries",
         "speakers",
         "addressed",
         "variants",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         "standing",
         "columns",
     ),
-    fields=("_accounts", "_session", "_live", "_keys"),
+    fields=("_accounts", "_session"),
     calls=(
         "admit",
         "describe",
@@ -98,7 +98,7 @@ class Ledger:
     numbers: tuple[int, int]
     dialect: Dialect | None = None
     history: History = field(default_factory=History)
-    entries: dict[int, Entry] = field(default_factory=dict)
+    entries: Entries = field(init=False)
     speakers: dict[str, str] = field(default_factory=dict)
     addressed: Addressed = field(default_factory=Addressed)
     variants: Mapping[int, Variant] = field(default_factory=dict[int, "Variant"])
@@ -120,10 +120,11 @@ class Ledger:
     columns: Columns = field(default_factory=Columns)
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
     _session: tuple[int, str | None, float] = (0, None, 0.0)
-    _live: list[Entry] = field(default_factory=list)
-    _keys: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
-    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
+    def __post_init__(self) -> None:
+        self.entries = Entries(self.history.turns)
+
+    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> None:
         """Take a message up at the end of the current path.
 
         Args:
@@ -132,72 +133,57 @@ class Ledger:
             facts: What it says and links to.
             meta: What is kept beside it.
             tokens: What it costs verbatim.
-
-        Returns:
-            Its entry.
         """
         speaker = meta.speaker or facts.speaker
-        entry = Entry(
-            id=id_,
-            facts=replace(facts, text=""),
-            at=meta.at,
+        row = Row(
+            facts,
             speaker=speaker,
-            session=self._session_of(meta),
+            at=meta.at,
             tokens=tokens,
+            session=self._session_of(meta),
             decision=is_decision(facts.text),
             blank=not facts.text.strip(),
-            extra=meta.extra,
-            behind=meta.behind,
             key=meta.key,
+            beside=beside(meta),
         )
-        if meta.key is not None:
-            self._keys.setdefault(meta.key, []).append(id_)
+        self.history.add(id_, digest, row)
         if meta.behind is not None and meta.behind.system is not None:
             self.sent_lists.ever = True
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect
-        self.entries[id_] = entry
-        self.history.add(id_, digest)
-        return entry
 
     def describe(self, id_: int, described: Described) -> None:
         """Take up the description of a message that a callable made.
 
         Windows of the exchange that is going on keep the entry that they have, and so its line.
         """
-        old = self.entries[id_]
-        decision = old.decision if described.decision is None else described.decision
-        new = self.entries[id_] = replace(old, described=described, decision=decision)
+        decision = self.entries.describe(id_, described)
         at = self.place(id_)
-        if at is not None:
-            if at < len(self._live) and self._live[at].id == id_:
-                self._live[at] = new
-            if decision != old.decision:
-                self.columns.decide(at, id_, decision=decision)
+        if at is not None and decision is not None:
+            self.columns.decide(at, id_, decision=decision)
 
-    def live(self) -> list[Entry]:
-        """Return the messages of the current path, in order, as a list that is shared."""
-        path, known = self.history.path, self._live
-        if known and (len(known) > len(path) or path[len(known) - 1] != known[-1].id):
-            known = self._live = []
-        known.extend(self.entries[id_] for id_ in path[len(known) :])
-        return known
+    def live(self) -> Live:
+        """Return the messages of the current path, in order, as they are now."""
+        path = self.history.path
+        return Live(self.entries, path, len(path))
+
+    def first_system(self) -> Entry | None:
+        """Return the first system message of the current path; None if there is none."""
+        accounts, live = self.accounts(), self.live()
+        places = (at for unit in accounts.fixed for at in accounts.members(unit))
+        return next((live[at] for at in sorted(places) if live[at].facts.is_system), None)
 
     def accounts(self) -> Accounts:
         """Return what the units of the current path cost; only new messages are looked at."""
-        path = self.history.path
+        path, continues = self.history.path, self.dialect in STORED
         last, known = self._accounts
         count = len(known)
         if count and (count > len(path) or path[count - 1] != last):
             known, count = Accounts(), 0
         if count < len(path):
-            known.may_continue = self.dialect in STORED
-            fresh = [self.entries[id_] for id_ in path[count:]]
-            if not known.take((entry.facts, entry.tokens) for entry in fresh):
-                known, live = Accounts(), self.live()
-                known.may_continue = self.dialect in STORED
-                known.parted([entry.facts for entry in live], [entry.tokens for entry in live])
+            roll = self.history.turns.count(known.roll, continues)
+            known = known if roll is known.roll else Accounts(roll)
         self._accounts = (self.history.head, known)
         return known
 
@@ -243,11 +229,13 @@ class Ledger:
 
     def keyed(self, key: str) -> int | None:
         """Return the message of the current path that has a key."""
-        return next((id_ for id_ in self._keys.get(key, ()) if self.is_live(id_)), None)
+        return self.history.turns.keyed(key)
 
     def jobs(self, ids: Iterable[int]) -> list[Job]:
         """Return every view of some messages that has something to say."""
-        said = [id_ for id_ in ids if not self.entries[id_].blank]
+        wanted = list(ids)
+        blank = self.history.turns.blank(wanted)
+        said = [id_ for id_, is_blank in zip(wanted, blank, strict=True) if not is_blank]
         return [Job(a, "turn") for a in said] + [Job(a, "context") for a in said if self.settled(a)]
 
     def settled(self, id_: int) -> bool:
@@ -272,9 +260,10 @@ class Ledger:
 
 def columns_of(ledger: Ledger) -> Columns:
     """Return the columns of a conversation's current path, under its engine's lock."""
-    accounts, live, known = ledger.accounts(), ledger.live(), ledger.columns
+    accounts, known = ledger.accounts(), ledger.columns
     if known.accounts is not accounts:
         known = ledger.columns = Columns(accounts)
-    if known.count < len(live):
-        known.take(live, accounts.homes(known.count))
+    if known.count < len(accounts):
+        rows = ledger.history.turns.columns(known.count)
+        known.take(*rows, homes=accounts.homes(known.count))
     return known

@@ -81,7 +81,6 @@ class _Walk:
     def __init__(self, history: History, likeness: Likeness | None) -> None:
         self._history = history
         self._path = history.path
-        self._contents = history.contents()
         self._likeness = likeness
         self._on_path = True
         self._ids: list[int] = []
@@ -101,7 +100,7 @@ class _Walk:
         ids, path = self._ids, self._path
         place = len(ids)
         head = ids[-1] if place else ROOT
-        found = self._contents.get((head, digest))
+        found = self._history.with_content(head, digest)
         if found is not None and (
             not self._on_path or (place < len(path) and path[place] == found)
         ):

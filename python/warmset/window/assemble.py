@@ -178,7 +178,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     pieces: list[Piece] = []
     known = Known()
 
-    def show(name: PartName, units: list[list[Entry]], *, in_place: bool = False) -> None:
+    def show(name: PartName, units: list[Sequence[Entry]], *, in_place: bool = False) -> None:
         entries = sorted((entry for unit in units for entry in unit), key=attrgetter("id"))
         if entries:
             ids = tuple(entry.id for entry in entries)

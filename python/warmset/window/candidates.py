@@ -14,7 +14,7 @@ from warmset.options import DECISIONS, MIN_MATCH, least_score
 from warmset.state.ledger import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Pool:
     tokens: NDArray[np.int64]
     sizes: NDArray[np.int64]
     places: NDArray[np.int64]
-    live: list[Entry]
+    live: Sequence[Entry]
     accounts: Accounts
     columns: Columns
     count: int

@@ -19,6 +19,8 @@ from warmset.messages import last_said, loop_start
 from warmset.options import NEWEST_SHARE, RECENT_SHARE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.messages import Unit
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The units of a conversation by their place in a window; each unit is a list of entries.
+    """The units of a conversation by their place in a window; each unit is a sequence of entries.
 
     Args:
         system: System and developer messages that begin the conversation.
@@ -39,18 +41,18 @@ class Frame:
             and results of stored calls; each keeps its place among the messages that are shown.
     """
 
-    system: list[list[Entry]]
-    anchor: list[list[Entry]]
-    recent: list[list[Entry]]
-    current: list[list[Entry]]
+    system: list[Sequence[Entry]]
+    anchor: list[Sequence[Entry]]
+    recent: list[Sequence[Entry]]
+    current: list[Sequence[Entry]]
     brief: bool = False
-    placed: list[list[Entry]] = field(default_factory=list)
+    placed: list[Sequence[Entry]] = field(default_factory=list)
 
-    def units(self) -> list[list[Entry]]:
+    def units(self) -> list[Sequence[Entry]]:
         """Return all units of the frame."""
         return [*self.instructions(), *self.anchor, *self.recent, *self.current]
 
-    def instructions(self) -> list[list[Entry]]:
+    def instructions(self) -> list[Sequence[Entry]]:
         """Return the units of system and developer messages."""
         return [*self.system, *self.placed]
 
@@ -143,7 +145,7 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
     return replace(parts, recent=recent, current=current)
 
 
-def _newest(units: list[list[Entry]], must: list[bool], room: int) -> list[list[Entry]]:
+def _newest(units: list[Sequence[Entry]], must: list[bool], room: int) -> list[Sequence[Entry]]:
     """Return the units that must stay, and the newest others that fit."""
     costs = [cost(unit) for unit in units]
     if sum(costs) <= room:
@@ -167,6 +169,6 @@ def protected(parts: Frame) -> set[int]:
     return {0, len(parts.current) - 1} | {homes[at] for at in stays}
 
 
-def cost(unit: list[Entry]) -> int:
+def cost(unit: Sequence[Entry]) -> int:
     """Return the tokens of a unit shown verbatim."""
     return sum(entry.tokens for entry in unit)

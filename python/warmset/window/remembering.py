@@ -13,7 +13,7 @@ from warmset.window.pinned import share_of
 from warmset.window.recalled import Asked, Chosen, asked_for, choose, kept, repeated, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.retrieve.searcher import Searcher
@@ -88,7 +88,7 @@ class Remembering:
         return replace(draft, memories=self._chosen.shown)
 
     def beside(
-        self, call: Call, made: Assembled, live: list[Entry], again: tuple[int, ...] | None
+        self, call: Call, made: Assembled, live: Sequence[Entry], again: tuple[int, ...] | None
     ) -> Assembled:
         """Return a list that is sent whole, with the memories to quote before its request.
 

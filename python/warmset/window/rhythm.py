@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final
 from warmset.money.forecast import CALLS, Rhythm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.state.entry import Entry
 
 LOOKED_AT: Final = 256
 """The newest messages from which the rhythm is read."""
 
 
-def rhythm_of(live: list[Entry], now: float) -> Rhythm:
+def rhythm_of(live: Sequence[Entry], now: float) -> Rhythm:
     """Return how the last calls of a conversation followed each other.
 
     Args:

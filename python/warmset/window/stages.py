@@ -24,7 +24,7 @@ from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
-from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, verbatim, write
+from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, write
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from warmset.options import Weights
     from warmset.pick import Picker
     from warmset.retrieve.hits import Found
+    from warmset.state.entries import Live
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.window.candidates import Pool
@@ -88,15 +89,15 @@ def _read_as(engine: Engine, ledger: Ledger, wanted: Dialect | None) -> Dialect:
     return wanted if fits else "openai"
 
 
-def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
+def whole(engine: Engine, live: Live, call: Call) -> Assembled:
     """Write a whole conversation, as it would be sent without warmset.
 
     The messages are the appended ones, unchanged.
     """
-    known = Known()
-    plain = verbatim(engine, live, known)
-    ids = tuple([entry.id for entry in live])
-    parts = [Part("all", sum([entry.tokens for entry in live]), ids)]
+    known, ids, tokens_of = Known(), live.ids(), live.tokens()
+    plain, marks = engine.copies.get(ids)
+    known.add(plain, marks, tokens_of)
+    parts = [Part("all", sum(tokens_of), tuple(ids))]
     if call.request is not None:
         request = messages.text_message(call.source, "user", call.request)
         plain += request_behind(call.source, plain, request)
@@ -108,7 +109,7 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
         if call.source == call.target == "anthropic" and call.request is None
         else render(call, plain)
     )
-    empty = Draft(Frame([], [], [], [list(live)]))
+    empty = Draft(Frame([], [], [], [live]))
     tokens = total(engine, call, done, known)
     turns = [*ids, *[ROOT] * (len(plain) - len(ids))]
     made = Assembled(done.messages, done.system, tokens, tuple(parts), empty, plain, turns, known)
@@ -120,7 +121,7 @@ def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
     return ledger.accounts().roll.since(0) + _beside(engine, call)
 
 
-def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] | None:
+def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> Live | None:
     """Return all entries if the list is sent unchanged, else None.
 
     In mode "jit" that is a list of few messages and few tokens that is within the budget; in mode
@@ -129,8 +130,8 @@ def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] 
     live = ledger.live()
     if ask.mode == "jit" and tokens < SMALL_TOKENS and tokens <= call.budget:
         count = sum(not entry.facts.is_system for entry in live) + (call.request is not None)
-        return live.copy() if count < SMALL_MESSAGES else None
-    return live.copy() if ask.mode == "full" else None
+        return live if count < SMALL_MESSAGES else None
+    return live if ask.mode == "full" else None
 
 
 def least_tokens(engine: Engine, call: Call, base: Draft) -> int:
@@ -299,7 +300,7 @@ def _more_recent(
     if cost(older[-1]) > room:
         return draft
     room = min(room, int(call.budget * FILL_SHARE) - write(engine, call, draft).tokens)
-    added: list[list[Entry]] = []
+    added: list[Sequence[Entry]] = []
     for unit in reversed(older):
         room -= cost(unit)
         if room < 0:

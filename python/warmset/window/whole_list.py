@@ -9,7 +9,7 @@ from warmset.window.stages import whole
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
-    from warmset.state.entry import Entry
+    from warmset.state.entries import Live
     from warmset.state.ledger import Ledger
     from warmset.window.assemble import Assembled
     from warmset.window.exchange import ExchangeChoices
@@ -40,7 +40,7 @@ class WholeList:
     ledger: Ledger
     ask: Ask
     call: Call
-    entries: list[Entry]
+    entries: Live
     tokens: int
     choices: ExchangeChoices
     memories: Remembering

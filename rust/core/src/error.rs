@@ -297,6 +297,14 @@ impl Error {
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What is left of a budget when something is taken from it.
+pub(crate) fn remaining(budget: u64, need: u128) -> Result<u64> {
+    let need = u64::try_from(need).unwrap_or(u64::MAX);
+    budget
+        .checked_sub(need)
+        .ok_or(Error::BudgetTooSmall { need, have: budget })
+}
+
 /// A key in words.
 fn shown(key: &[Vec<u8>]) -> String {
     let parts: Vec<_> = key

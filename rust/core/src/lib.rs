@@ -10,6 +10,7 @@
 //! | [`tokens`] | byte-pair counts that equal the reference's; an honest estimate otherwise |
 //! | [`pack`] | the chosen never exceed the budget |
 //! | [`evict`] | units leave whole, protected units never |
+//! | [`turns`] | every turn is in one unit, however its list grew |
 //!
 //! [`mod@file`] joins stages that open no files of their own with the file system, [`fork`] is what a
 //! process owes to its children.
@@ -27,6 +28,7 @@ pub mod log;
 pub mod pack;
 pub mod simd;
 pub mod tokens;
+pub mod turns;
 
 pub use entry::{Kind, Seq};
 pub use error::{Error, Result};

@@ -20,6 +20,7 @@ mod cue;
 mod error;
 mod evict;
 mod explanation;
+mod facts;
 mod file_lock;
 mod fork;
 mod guarded;
@@ -43,6 +44,8 @@ mod retriever;
 mod signals;
 mod simd;
 mod tokens;
+mod turns;
+mod units;
 mod worth;
 
 /// The compiled core of warmset.
@@ -58,7 +61,7 @@ mod _core {
     #[pymodule_export]
     use super::coverage::{Coverage, Sayings};
     #[pymodule_export]
-    use super::evict::{Roll, keep_newest, leave_lowest};
+    use super::evict::{keep_newest, leave_lowest};
     #[pymodule_export]
     use super::explanation::SearchExplanation;
     #[pymodule_export]
@@ -97,6 +100,10 @@ mod _core {
     use super::simd::{simd_tier, simd_tiers};
     #[pymodule_export]
     use super::tokens::{count_text, count_texts, terms};
+    #[pymodule_export]
+    use super::turns::Turns;
+    #[pymodule_export]
+    use super::units::Units;
     #[pymodule_export]
     use super::worth::{keep_worthy, worth};
 

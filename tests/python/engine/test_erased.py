@@ -9,8 +9,9 @@ import pytest
 from bag import Bag
 
 from warmset import Memory, compact_context
-from warmset.errors import NotFound
+from warmset.errors import NotFound, ReadOnly
 from warmset.native import ColdStore
+from warmset.receipts import ErasureResult
 
 MODEL = "claude-opus-5-5"
 
@@ -61,6 +62,15 @@ def test_the_rest_of_a_conversation_is_found_and_not_embedded_again(tmp_path, ki
             again = [text for text in embedder.texts[made:] if "\n" in text]
             assert again == ["a boat\na plane"], "the one context that had words of it"
             assert memory.stats()["rows"] == 3
+
+
+def test_no_ids_need_no_store_that_may_be_written(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").append(said("one"))
+    with Memory.open(tmp_path, embedder="lexical", mode="read") as memory:
+        assert memory.erase(ids=[]) == ErasureResult(0, 0, 0)
+        with pytest.raises(ReadOnly):
+            memory.erase(ids=memory.conversation("log").ids)
 
 
 def test_records_of_windows_that_nobody_needs_are_erased_with_anything(tmp_path):

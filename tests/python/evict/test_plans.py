@@ -531,6 +531,8 @@ def test_an_erased_text_is_not_there_and_can_be_put_again():
     (text,) = texts(cold)
     # The same text twice, as two processes may put it at once: the other one is read.
     (twin,) = cold.append([("item", text.key, b"", b"a text")])
+    with pytest.raises(NotFound):
+        one.read("blob:another")  # it has seen the other one then
     cold.erase(records=[text.seq])
     assert one.read(handle) == other.read(handle) == "a text"
     assert one.put("a text") == handle

@@ -86,7 +86,7 @@ def shown(path):
                 out.append((tenant, name, [place[id_] for id_ in memory.conversation(name).ids]))
                 for id_ in ids:
                     entry = ledger.entries[id_]
-                    parent = place[ledger.history._parent[id_]]
+                    parent = place[ledger.history.turns.parent(id_)]
                     beside = (entry.at, entry.speaker, entry.session, json.dumps(entry.extra))
                     out.append((json.dumps(memory._engine.message(id_)), parent, beside))
     return out
@@ -128,7 +128,7 @@ def trees(path):
         with Memory.open(path, embedder="lexical", tenant=tenant) as memory:
             for name in memory.conversations():
                 history = memory._engine.ledger(tenant, name).history
-                out[tenant, name] = (dict(history._parent), list(history.path))
+                out[tenant, name] = (followed(history), list(history.path))
     return out
 
 
@@ -160,7 +160,7 @@ def test_what_follows_what_is_known_after_erasures_here_and_elsewhere(
                 for (whose, name), tree in expected.items():
                     if whose == tenant:
                         history = memory._engine.ledger(tenant, name).history
-                        assert (dict(history._parent), history.path) == tree, "at once"
+                        assert (followed(history), history.path) == tree, "at once"
         assert trees(path / "one") == expected, "reopened"
     carry(path / "one", path / "two", path / "file")
     assert shown(path / "two") == shown(path / "one")
@@ -373,3 +373,8 @@ def test_a_message_whose_parent_was_erased_is_carried_on(tmp_path):
     with Memory.open(tmp_path / "two", embedder="lexical") as memory:
         log = memory.conversation("log")
         assert [one["content"] for one in log.fetch(log.ids)] == kept
+
+
+def followed(history):
+    """Return what each message follows."""
+    return {id_: history.turns.parent(id_) for id_ in history.turns.ids()}

@@ -295,10 +295,10 @@ def test_the_file_of_another_store_is_not_taken(path, tmp_path):
 
 
 def test_a_file_of_another_version_is_not_taken(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(indexfile, "FORM", 2)
+    monkeypatch.setattr(indexfile, "FORM", indexfile.FORM + 1)
     assert "version" in same(path, tmp_path, source="records")["why"]
     assert same(path, tmp_path)["why"] is None
-    monkeypatch.setattr(indexfile, "FORM", 1)
+    monkeypatch.undo()
     assert "version" in same(path, tmp_path, source="records")["why"]
 
 

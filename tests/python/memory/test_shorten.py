@@ -189,6 +189,28 @@ def test_copies_of_what_is_forgotten_are_erased(tmp_path):
                 memory.restore(one.handle)
 
 
+def test_copies_of_what_could_not_be_forgotten_stay(tmp_path, monkeypatch):
+    talked = [said(f"SECRET {n} of the harbour master: " + "crate " * 40) for n in range(30)]
+    turn = b'{"role":"user","content":"between"}'
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        dropped = compact_context(talked, memory=memory, target_ratio=0.2).dropped
+        log = memory.conversation("log")
+        log.append(talked)
+        real = Log.tail
+
+        def moved(*args, **options):
+            store.append([("turn", [b"default", b"log"], b'{"at":1.0}', turn, ())])
+            return real(*args, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Log, "tail", moved)
+            with pytest.raises(Conflict):
+                log.truncate(None, forget=True)
+        assert dropped
+        for one in dropped:
+            assert "SECRET" in memory.restore(one.handle)["content"]
+
+
 def test_what_is_forgotten_is_gone_everywhere(memory):
     log, ids = talk(memory, "the blue kite", "a red wagon", "a green door")
     memory.remember("the door is green", conversation="log")
@@ -256,6 +278,15 @@ def test_a_removal_by_the_log_is_followed(tmp_path, below):
         assert log.ids == ([] if whole else ids[1:])
         assert len(log) == len(list(log))
         assert memory.search("kite").ids == ([] if whole else ids[2:])
+
+
+@pytest.mark.parametrize("below", [("default", "other"), ("default",)])
+def test_a_removal_by_the_log_takes_memories_where_nothing_was_said(tmp_path, below):
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        memory.remember("The code of the gate is 4711.", conversation="other")
+        assert len(memory.memories()) == 1
+        Log(store).write([RemoveBelow(below)])
+        assert memory.memories() == []
 
 
 def test_a_pop_never_goes_to_the_spool(tmp_path):

@@ -214,6 +214,19 @@ def test_a_part_of_a_list_is_tried_and_may_have_to_reach_a_score(root: Path) -> 
     assert code == 1
 
 
+def test_a_line_for_the_shell_may_be_of_a_file_that_is_no_python(root: Path) -> None:
+    listed(root)
+    (root / "rust").mkdir(exist_ok=True)
+    (root / "rust/size.rs").write_text("fn fits<'a>(size: &'a u8) {}\n", encoding="utf-8")
+    one = "[[mistake]]\nfile = 'rust/size.rs'\nwhat = 'nothing fits'\nfind = 'fits'\n"
+    one += "make = 'fails'\n"
+    text = f"room = 'core'\nrun = 'grep -q fits rust/size.rs'\n{one}"
+    (Tree(root).lists / "core.toml").write_text(text, encoding="utf-8")
+    git(root, "add", "-A")
+    _code, made = ran(root, "--by-hand", "core")
+    assert list(outcomes(made).values()) == ["found"]
+
+
 def test_some_mistakes_of_each_list_are_drawn(root: Path) -> None:
     listed(root)
     _code, made = ran(root, "--by-hand", "--each", "1", "--seed", "3")

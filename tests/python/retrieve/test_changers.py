@@ -134,3 +134,28 @@ def test_what_was_erased_changes_nothing(log):
     assert log.newer(old) == new
     log.memory.erase(ids=[new])
     assert log.newer(old) is None
+
+
+def test_every_value_that_a_message_changes_is_looked_for(log):
+    first = log.say("The alert of the ledger fires above 30 s.")
+    second = log.say("The timeout of the backup is 40 s.")
+    for at in range(changers.NEAREST + 6):  # more than one look finds, for the words of each
+        log.say(f"The alert of the ledger, the timeout of boat {at}.")
+        log.say(f"The backup of boat {at} and its timeout, the alert of another one.")
+    far = "The boats lie in the harbour. " * 40
+    new = log.say(
+        f"Raise the alert of the ledger to 90 s. {far}Raise the timeout of the backup to 120 s."
+    )
+    assert [log.newer(id_) for id_ in (first, second)] == [new, new]
+
+
+def test_what_is_said_elsewhere_takes_no_place_of_what_is_said_here(log):
+    other = Log(log.memory)
+    other.chat = log.memory.conversation("other")
+    for _ in range(changers.NEAREST + 6):
+        other.say(NEW)
+    old = log.say(OLD)
+    log.fill(20)
+    assert log.newer(old) is None
+    new = log.say(NEW)
+    assert log.newer(old) == new

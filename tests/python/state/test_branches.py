@@ -30,7 +30,8 @@ def _no_engine():
         yield
 
 
-CONTENTS = (b"a", b"b", b"c")
+A, B, C, X, Y, Z = (letter * 16 for letter in (b"a", b"b", b"c", b"x", b"y", b"z"))
+CONTENTS = (A, B, C)
 STEPS = st.lists(st.tuples(st.integers(0, 99), st.sampled_from(CONTENTS)), max_size=12)
 """Where the path moves before a message of some content is added: to one of those there are."""
 
@@ -127,7 +128,11 @@ def test_after_an_erasure_each_message_follows_its_nearest_ancestor_that_is_left
         id_: wanted[id_] for id_ in left
     }
     assert {id_: again.heir(id_) for id_ in gone} == {id_: wanted[id_] for id_ in gone}
-    assert again.contents() == {(wanted[id_], says[id_]): id_ for id_ in left}
+    last = {(wanted[id_], says[id_]): id_ for id_ in left}
+    places = [(after, digest) for after in (ROOT, *left) for digest in CONTENTS]
+    assert {place: again.with_content(*place) for place in places} == {
+        place: last.get(place) for place in places
+    }
     following = {one: [id_ for id_ in left if wanted[id_] == one] for one in [ROOT, *left]}
     assert {one: list(again.following(one)) for one in following} == following
 
@@ -135,7 +140,7 @@ def test_after_an_erasure_each_message_follows_its_nearest_ancestor_that_is_left
 def test_an_erased_message_that_no_link_names_is_followed_by_what_is_before_it():
     history = History()
     for id_ in (2, 4, 9):
-        history.add(id_, b"%d" % id_)
+        history.add(id_, b"%016d" % id_)
     assert [history.heir(id_) for id_ in (1, 2, 3, 5, 99)] == [ROOT, 2, 2, 4, 9]
     history.heirs = {7: (6, 4), 6: (5,), 5: (3, 2)}
     assert [history.heir(id_) for id_ in (7, 6, 5)] == [4, 2, 2]
@@ -144,11 +149,11 @@ def test_an_erased_message_that_no_link_names_is_followed_by_what_is_before_it()
 def test_a_gone_message_followed_what_the_path_had_been_moved_to():
     history = History()
     for id_ in (1, 2, 3):
-        history.add(id_, b"%d" % id_)
+        history.add(id_, b"%016d" % id_)
     assert history.head_at(4, 1)
     history.move(1)
     history.keep(6, 1)
-    history.add(8, b"8")
+    history.add(8, b"%016d" % 8)
     assert [history.heir(id_) for id_ in (5, 6, 7, 9)] == [1, 1, 1, 8]
     assert not history.head_at(7, 3), "what came later has moved the path's end since"
     assert history.head_at(10, 9)
@@ -158,12 +163,12 @@ def test_a_gone_message_followed_what_the_path_had_been_moved_to():
 def test_messages_follow_earlier_ones_only_and_steps_are_forgotten_with_their_places():
     history = History()
     for id_ in (1, 2, 3):
-        history.add(id_, b"%d" % id_)
-    history.steps[1, b"x"] = Step((2,), "reordered")
+        history.add(id_, b"%016d" % id_)
+    history.steps[1, X] = Step((2,), "reordered")
     for parent in (3, 4):
-        with pytest.raises(ValueError, match="cannot follow"):
+        with pytest.raises(ValueError, match="an earlier one"):
             History.relink(history, {3: parent})
-    history.steps[1, b"x"] = Step((2,), "reordered")
+    history.steps[1, X] = Step((2,), "reordered")
     history.relink({3: 1})
     assert history.steps == {}
 
@@ -190,26 +195,26 @@ class Alike:
 def test_only_thinking_may_be_missing_at_the_end(alone, ids):
     history = History()
     for id_ in (1, 2, 3):
-        history.add(id_, b"%d" % id_)
-    found = match(history, [b"1"], Alike(alone=alone))
+        history.add(id_, b"%016d" % id_)
+    found = match(history, [b"%016d" % 1], Alike(alone=alone))
     assert (found.ids, found.branched_at) == (ids, None if len(ids) == 3 else 1)
     assert found.of == [1]
 
 
 def test_of_messages_that_are_alike_the_one_on_the_current_path_is_meant():
     history = History()
-    history.add(1, b"1")
-    history.add(2, b"2")
+    history.add(1, b"%016d" % 1)
+    history.add(2, b"%016d" % 2)
     likeness = Alike(alike=(2, 3))
-    assert match(history, [b"1", b"x"], likeness).ids == [1, 2]
+    assert match(history, [b"%016d" % 1, X], likeness).ids == [1, 2]
     history.move(1)
-    history.add(3, b"3")
-    found = match(history, [b"1", b"x"], likeness)
+    history.add(3, b"%016d" % 3)
+    found = match(history, [b"%016d" % 1, X], likeness)
     assert (found.ids, found.branched_at) == ([1, 3], None)
-    found = match(history, [b"1", b"2"], likeness)
+    found = match(history, [b"%016d" % 1, b"%016d" % 2], likeness)
     assert (found.ids, found.branched_at) == ([1, 3], None), "in another form, but here"
     history.move(2)
-    assert match(history, [b"1", b"x"], likeness).ids == [1, 2]
+    assert match(history, [b"%016d" % 1, X], likeness).ids == [1, 2]
 
 
 # --- the spool ------------------------------------------------------------------------------------
@@ -217,41 +222,47 @@ def test_of_messages_that_are_alike_the_one_on_the_current_path_is_meant():
 
 def test_what_lies_in_the_spool_is_awaited_until_it_is_taken_up():
     history = History()
-    history.add(1, b"a")
-    history.expect(None, [b"x", b"y"])
-    assert (history.awaited_after, history.awaited) == (1, [b"x", b"y"])
-    history.add(2, b"x")
-    assert (history.awaited_after, history.awaited) == (2, [b"y"])
-    history.expect(None, [b"z"])
-    history.add(3, b"y")
-    history.add(4, b"z")
+    history.add(1, A)
+    history.expect(None, [X, Y])
+    assert (history.awaited_after, history.awaited) == (
+        1,
+        [X, Y],
+    )
+    history.add(2, X)
+    assert (history.awaited_after, history.awaited) == (2, [Y])
+    history.expect(None, [Z])
+    history.add(3, Y)
+    history.add(4, Z)
     assert (history.awaited_after, history.awaited) == (None, []), "the mark goes with the last"
-    history.add(5, b"x")
+    history.add(5, X)
     assert (history.awaited_after, history.awaited) == (None, [])
 
 
 def test_what_others_append_meanwhile_is_not_what_is_awaited():
     history = History()
-    history.add(1, b"a")
-    history.expect(None, [b"x"])
-    history.add(2, b"b")
-    history.expect(None, [b"y"])
-    assert (history.awaited_after, history.awaited) == (1, [b"x", b"y"]), "behind the first batch"
-    history.add(3, b"x")
-    assert history.awaited == [b"x", b"y"], "it follows another message"
+    history.add(1, A)
+    history.expect(None, [X])
+    history.add(2, B)
+    history.expect(None, [Y])
+    assert (history.awaited_after, history.awaited) == (
+        1,
+        [X, Y],
+    ), "behind the first batch"
+    history.add(3, X)
+    assert history.awaited == [X, Y], "it follows another message"
     history.move(1)
     assert history.awaited_after == 1
-    history.add(4, b"x")
-    assert (history.awaited_after, history.awaited) == (4, [b"y"])
+    history.add(4, X)
+    assert (history.awaited_after, history.awaited) == (4, [Y])
 
 
 def test_a_branch_in_the_spool_takes_the_place_of_what_was_awaited_before_it():
     history = History()
     for id_ in (1, 2):
-        history.add(id_, b"%d" % id_)
-    history.expect(None, [b"x"])
-    history.expect(1, [b"y"])
-    assert (history.awaited_after, history.awaited) == (1, [b"y"])
+        history.add(id_, b"%016d" % id_)
+    history.expect(None, [X])
+    history.expect(1, [Y])
+    assert (history.awaited_after, history.awaited) == (1, [Y])
     history.expect(1, [])
     assert (history.awaited_after, history.awaited) == (1, [])
     history.move(2)
@@ -275,7 +286,8 @@ def ledger_of(facts=(), start=1):
 
 def admit(ledger, id_, one, **meta):
     meta = TurnMeta(**{"at": 3e4 * id_, "dialect": "openai", **meta})
-    return ledger.admit(id_, b"%d" % id_, one, meta, id_ % 7 + 1)
+    ledger.admit(id_, b"%016d" % id_, one, meta, id_ % 7 + 1)
+    return ledger.entries[id_]
 
 
 @given(st.lists(st.tuples(FACTS, st.integers(0, 9), st.booleans()), max_size=14))
@@ -296,8 +308,8 @@ def check(ledger):
     """Compare what is kept of a path with what is read of it now."""
     path = [ledger.entries[id_] for id_ in ledger.history.path]
     assert list(ledger.live()) == path
-    columns, accounts = columns_of(ledger), Accounts()
-    accounts.parted([one.facts for one in path], [one.tokens for one in path])
+    columns = columns_of(ledger)
+    accounts = Accounts.of([one.facts for one in path], [one.tokens for one in path])
     parts = [accounts.members(unit) for unit in range(len(accounts.roll))]
     assert [ledger.accounts().members(unit) for unit in range(len(parts))] == parts
     assert ledger.accounts().roll.since(0) == sum(one.tokens for one in path)

@@ -19,9 +19,8 @@ def grown(facts):
     """Take facts up one by one, and all anew where that is asked for."""
     accounts = Accounts()
     for at, one in enumerate(facts):
-        if not accounts.take([(one, 1)]):
-            accounts = Accounts()
-            accounts.parted(facts[: at + 1], [1] * (at + 1))
+        if not accounts.take([one], [1]):
+            accounts = Accounts.of(facts[: at + 1], [1] * (at + 1))
     return accounts
 
 
@@ -75,9 +74,9 @@ def test_calls_are_left_once_all_that_belongs_to_them_is_older_than_the_last_req
 @alone()
 def test_a_result_is_one_of_a_stored_call_only_where_nothing_was_called_before(called):
     accounts = Accounts()
-    accounts.may_continue = True
     before = [fact("assistant", ["a"], (), False), fact("tool", (), ["a"], False)] * called
-    accounts.take([(one, 1) for one in (*before, fact("tool", (), ["b"], False))])
+    facts = [*before, fact("tool", (), ["b"], False)]
+    assert accounts.take(facts, [1] * len(facts), may_continue=True)
     number = len(accounts.roll) - 1
     assert accounts.unit(number).kind == ("orphan" if called else "tool")
     assert accounts.fixed == ([] if called else [number])
@@ -87,7 +86,7 @@ def ledger_of(facts):
     ledger = Ledger("t", "c", (0, 0))
     for at, one in enumerate(facts, start=1):
         meta = TurnMeta(at=0.0, dialect="openai")
-        ledger.admit(at, b"%d" % at, one, meta, 1)
+        ledger.admit(at, b"%016d" % at, one, meta, 1)
     return ledger
 
 

@@ -62,7 +62,7 @@ def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
     picked = Picked(tuple(ids) if by == "score" else tuple(ids[:6]), by)
     for at, (one, settles) in enumerate(facts, start=1):
         said = replace(one, text="we decided it" if settles else "hello")
-        ledger.admit(at, b"%d" % at, said, TurnMeta(at=0.0, dialect="openai"), at)
+        ledger.admit(at, b"%016d" % at, said, TurnMeta(at=0.0, dialect="openai"), at)
         pool = gather(ledger, hits, picked, WEIGHTS)  # it grows by one message at a time
         expected = walked(ledger, hits, picked)
         units = pool.chosen(np.arange(len(pool.units)))
@@ -89,7 +89,7 @@ def test_quotes_cost_what_they_add_up_to(facts, data):
     cards = Cards("said {}".format, "o200k_base")
     for at, (one, later) in enumerate(facts, start=1):
         day += later
-        ledger.admit(at, b"%d" % at, one, TurnMeta(at=day * 86_400.0, dialect="openai"), at)
+        ledger.admit(at, b"%016d" % at, one, TurnMeta(at=day * 86_400.0, dialect="openai"), at)
         hits = found(range(1, at + 1), [1.0] * at)
         pool = gather(ledger, hits, Picked(tuple(hits.ids), "score"), WEIGHTS)
         every = range(len(pool.units))
@@ -106,7 +106,7 @@ def test_quotes_cost_what_they_add_up_to(facts, data):
 def test_a_path_that_was_cut_is_read_anew():
     ledger, meta = Ledger("t", "c", (0, 0)), TurnMeta(at=0.0, dialect="openai")
     for at in range(1, 301):
-        ledger.admit(at, b"%d" % at, fact("user", (), (), True), meta, at)
+        ledger.admit(at, b"%016d" % at, fact("user", (), (), True), meta, at)
     hits = found([300, 20, 150], [0.9, 0.8, 0.7])
     picked = Picked((300, 20, 150), "score")
 
@@ -117,7 +117,7 @@ def test_a_path_that_was_cut_is_read_anew():
     assert ids() == [300, 20, 150]
     ledger.history.move(150)
     assert ids() == [20, 150]
-    ledger.admit(301, b"301", fact("assistant", (), (), False), meta, 5)
+    ledger.admit(301, b"%016d" % 301, fact("assistant", (), (), False), meta, 5)
     assert ids() == [20, 150]
     ledger.history.move(300)
     assert ids() == [300, 20, 150]

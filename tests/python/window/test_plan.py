@@ -133,7 +133,7 @@ def pool_of(scores, tokens, days, room=None, *, weights=PLAIN, more=None, by="le
     ledger = Ledger("t", "c", (0, 0))
     for at, (cost, day) in enumerate(zip(tokens, days, strict=True), start=1):
         meta = TurnMeta(at=(19_000 + day) * DAY, dialect="openai")
-        ledger.admit(at, b"%d" % at, fact("user", (), (), True), meta, cost)
+        ledger.admit(at, b"%016d" % at, fact("user", (), (), True), meta, cost)
     order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
     found = Hits(
         ids=[at + 1 for at in order],
@@ -278,7 +278,8 @@ def test_hits_that_match_by_exactly_the_least_are_on_the_subject():
 def admit(ledger, id_, facts, tokens=5):
     said = facts if facts.text else replace(facts, text="we decided it")
     meta = TurnMeta(at=19_000 * DAY, dialect="openai")
-    return ledger.admit(id_, b"%d" % id_, said, meta, tokens)
+    ledger.admit(id_, b"%016d" % id_, said, meta, tokens)
+    return ledger.entries[id_]
 
 
 def test_what_is_appended_after_the_hits_were_gathered_is_not_in_the_pool():

@@ -45,7 +45,7 @@ class Log:
         id_ = len(self.texts) + 1
         self.texts[id_] = text
         meta = TurnMeta(at=0.0, dialect="openai")
-        self.ledger.admit(id_, b"%d" % id_, Facts(role, text, **facts), meta, 5)
+        self.ledger.admit(id_, b"%016d" % id_, Facts(role, text, **facts), meta, 5)
         return id_
 
     def holding(self):

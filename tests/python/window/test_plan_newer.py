@@ -27,7 +27,7 @@ class Talk:
             texts[id_] = one if isinstance(one, str) else "a call, or its result"
             facts = one if isinstance(one, Facts) else Facts("user", one, request=True)
             meta = TurnMeta(at=DAY * 86_400.0, dialect="openai")
-            self.ledger.admit(id_, b"%d" % id_, facts, meta, 9)
+            self.ledger.admit(id_, b"%016d" % id_, facts, meta, 9)
         self.cards = Cards(texts.__getitem__, "o200k_base")
         self.engine = SimpleNamespace(cards=self.cards)
         self.lock = rlock("engine")

@@ -91,7 +91,7 @@ def pool_of(scores, tokens, room, *, by="lexical", signals=None, weights=PLAIN):
     ledger = Ledger("t", "c", (0, 0))
     for at, cost in enumerate(tokens, start=1):
         meta = TurnMeta(at=0.0, dialect="openai")
-        ledger.admit(at, b"%d" % at, fact("user", (), (), True), meta, cost)
+        ledger.admit(at, b"%016d" % at, fact("user", (), (), True), meta, cost)
     found = Stub(**vars(hits(scores, by=by, signals=signals)))
     return gather(ledger, found, Picked(tuple(found.ids), "score"), weights, room)
 

@@ -208,7 +208,7 @@ def test_a_request_that_was_replaced_is_not_stored(memory):
 def test_a_window_stands_for_all_that_there_was():
     history = History()
     for id_ in range(1, 10):
-        history.add(id_, b"%d" % id_)
+        history.add(id_, b"%016d" % id_)
     assert _until(history, [1, 0, 7, 8], 9) == [1, 6, 7, 9]
     assert _until(history, [1, 0], 9) == [1, 9]
     assert _until(history, [0, 1, 0, 0, 9], 9) == [0, 1, 8, 8, 9]

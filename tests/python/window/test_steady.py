@@ -558,11 +558,11 @@ def test_an_epoch_knows_what_it_shows():
 def test_an_epoch_of_which_a_message_is_gone_does_not_stand():
     history = History()
     for id_ in (1, 2, 3):
-        history.add(id_, b"%d" % id_)
+        history.add(id_, b"%016d" % id_)
     assert on_path(Epoch(count=3, head=3), history) == Epoch(count=3, head=3)
     assert on_path(Epoch(count=2, head=9), history) is None  # it was erased
     history.move(1)
-    history.add(4, b"4")
+    history.add(4, b"%016d" % 4)
     assert on_path(Epoch(count=3, head=3), history) == Epoch(count=1, head=1)
     assert on_path(Epoch(count=4, head=3), history) is None  # one before it was
     assert on_path(Epoch(start=2, count=3, head=3), history) is None

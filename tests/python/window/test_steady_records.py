@@ -651,6 +651,9 @@ def test_a_record_is_read_as_it_was_written():
     _, _, meta, payload, sources = step_draft("t", "c", one, 9, [4, 9, 4, 5])
     assert sources == (9, 4, 5)
     assert decode_step(load(meta), payload) == one
+    texts = json.loads(payload)
+    for other in ([*texts, "more"], texts[:-1]):
+        assert decode_step(load(meta), json.dumps(other).encode()) is None
     bare = decode_step(load(meta), None)
     assert [one.text for one in bare.insertions] == ["", ""]
     assert bare.insertions[1].quoted == (1, 2)

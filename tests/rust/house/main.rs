@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const STAGES: [&str; 8] = [
-    "cold", "log", "hot", "items", "simd", "tokens", "pack", "evict",
+const STAGES: [&str; 9] = [
+    "cold", "log", "hot", "items", "simd", "tokens", "pack", "evict", "turns",
 ];
 /// Which stage uses which other one.
 const USES: [(&str, &str); 4] = [

@@ -67,7 +67,7 @@ def lines_role(
         return "user" if front or call.request is not None else "system"
     if call.system is not None:
         return "system"
-    said = next((one for one in ledger.live() if one.facts.is_system), None)
+    said = ledger.first_system()
     if said is not None and engine.message(said.id).get("role") == "system":
         return "system"
     return "developer"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import BudgetTooSmall
@@ -348,17 +349,17 @@ class _Plan:
         role = lines_role(self._engine, self.ledger, self._call, self.ask, front=True)
         decided = decisions_of(self._engine.cards, self.ledger)
         hidden = [at for at in reversed(decided.places) if at < start and at not in shown]
-        decisions = [live[at] for at in hidden if decided.holds(at)]
+        holding = [at for at in hidden if decided.holds(at)]
+        decisions = [live[at] for at in holding[:DECISIONS]]
         shown.update(at for at in hidden if not decided.holds(at))
-        others = [live[at] for at in range(start - 1, boundary - 1, -1) if at not in shown]
-        rest = [one for one in others if not one.facts.is_system and not one.blank]
-        if role != "user":
-            rest = [one for one in rest if not one.facts.results]
-        head = self._engine.cards.plain(MORE.format(count=len(decisions))).tokens
-        lines = choose_lines(self._engine, decisions[:DECISIONS], rest[:MOST], room - head)
+        others = (live[at] for at in range(start - 1, boundary - 1, -1) if at not in shown)
+        said = (one for one in others if not one.facts.is_system and not one.blank)
+        rest = (one for one in said if role == "user" or not one.facts.results)
+        head = self._engine.cards.plain(MORE.format(count=len(holding))).tokens
+        lines = choose_lines(self._engine, decisions, list(islice(rest, MOST)), room - head)
         while lines:
             ids = [one.id for one in lines]
-            left = len(decisions) - sum(one.id in set(ids) for one in decisions)
+            left = len(holding) - sum(one.id in set(ids) for one in decisions)
             more = MORE.format(count=left) if left else ""
             made = quote_block(self._engine, self._call.source, (), lines, more)
             if made.tokens + made.index_tokens <= room:

@@ -181,9 +181,9 @@ def write(
     """
     live, known = ledger.live(), Known()
     lead, behind = _held(ledger, epoch)
-    held = [live[at] for at in (*lead, *behind)]
+    held = live.at((*lead, *behind))
     places = _sendable(ledger, epoch.start)
-    tail = [live[at] for at in places]
+    tail = live.at(places)
     read = iter(verbatim(engine, [*held, *tail], known))
     said = _List(call, _ours(engine, call, epoch, known))
     recalls = [one for one in epoch.insertions if one.name not in FRONT]

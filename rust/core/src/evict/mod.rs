@@ -5,14 +5,12 @@
 //! what leaves is a superset of what left before.
 
 mod cover;
-mod roll;
 mod sayings;
 mod worth;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, remaining};
 
 pub use cover::{COVERS, Coverage, Listed, Near};
-pub use roll::{Change, Roll};
 pub use sayings::{Sayings, Twin};
 pub use worth::{Signals, Stays, Weights, Worthy, keep_worthy, worth};
 
@@ -97,15 +95,6 @@ pub fn leave_lowest(units: &[Unit], scores: &[f64], budget: u64) -> Result<Vec<u
     Ok(leaving)
 }
 
-/// Where a list is cut: the protected units stay, and those from `start` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The first unit that stays although it is not protected.
-    pub start: usize,
-    /// What stays costs, in tokens; saturates.
-    pub tokens: u64,
-}
-
 /// What the protected units cost.
 fn held(units: &[Unit]) -> u128 {
     units
@@ -113,14 +102,6 @@ fn held(units: &[Unit]) -> u128 {
         .filter(|unit| unit.hold == Hold::Protected)
         .map(|unit| u128::from(unit.cost))
         .sum()
-}
-
-/// What is left of a budget when what is protected is taken.
-fn remaining(budget: u64, need: u128) -> Result<u64> {
-    let need = u64::try_from(need).unwrap_or(u64::MAX);
-    budget
-        .checked_sub(need)
-        .ok_or(Error::BudgetTooSmall { need, have: budget })
 }
 
 fn same_length(name: &'static str, found: usize, expected: usize) -> Result<()> {

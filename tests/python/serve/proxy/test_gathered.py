@@ -54,6 +54,13 @@ def by_another(place, process, told, known=()):
     (place / f"{process}.json").write_text(json.dumps({"state": told, "known": list(known)}))
 
 
+def test_what_one_wrote_itself_counts_once(tmp_path):
+    told, one = state(at=[2.0], talks=[talk("a", at=2.0)]), Gathered(tmp_path)
+    one.write(told, ["a"])
+    found = one.state(told, ["a"])
+    assert (found["requests"], len(found["windows"]), found["kept"]) == (2, 1, 1)
+
+
 def test_one_alone_is_itself(tmp_path):
     told = state(at=[2.0], talks=[talk("a", at=2.0)])
     found = Gathered(tmp_path).state(told, ["a"])

@@ -1,7 +1,6 @@
 //! What a growing list costs, unit by unit, kept so that a cut costs the logarithm of its length.
 
-use super::{Cut, remaining};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, remaining};
 
 /// The costs of the units of one list, in order, and which messages each has.
 ///
@@ -26,6 +25,15 @@ struct Message {
     next: Option<usize>,
 }
 
+/// Where a list is cut: the protected units stay, and those from `start` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The first unit that stays although it is not protected.
+    pub start: usize,
+    /// What stays costs, in tokens; saturates.
+    pub tokens: u64,
+}
+
 /// What two cuts of one list have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -48,6 +56,36 @@ impl Roll {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.costs.is_empty()
+    }
+
+    /// The number of messages.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The unit of a message.
+    #[must_use]
+    pub fn home(&self, message: usize) -> Option<usize> {
+        self.messages.get(message).map(|known| known.unit)
+    }
+
+    /// The messages of a unit, ascending; none if there is no such unit.
+    pub fn members(&self, unit: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = self.ends.get(unit).map(|ends| ends.0);
+        std::iter::successors(first, |at| self.messages.get(*at)?.next)
+    }
+
+    /// The latest message of a unit.
+    #[must_use]
+    pub fn last(&self, unit: usize) -> Option<usize> {
+        self.ends.get(unit).map(|ends| ends.1)
+    }
+
+    /// What a unit costs; 0 if there is no such unit.
+    #[must_use]
+    pub fn cost(&self, unit: usize) -> u64 {
+        self.costs.get(unit).copied().unwrap_or_default()
     }
 
     /// Append a message that begins a unit; the unit's position.
@@ -163,11 +201,7 @@ impl Roll {
     pub fn kept(&self, protected: &[usize], start: usize) -> Vec<usize> {
         let mut kept = Vec::new();
         for unit in protected.iter().filter(|unit| **unit < start) {
-            let mut next = self.ends.get(*unit).map(|ends| ends.0);
-            while let Some(message) = next {
-                kept.push(message);
-                next = self.messages.get(message).and_then(|known| known.next);
-            }
+            kept.extend(self.members(*unit));
         }
         kept.sort_unstable();
         let early = kept.len();

@@ -1,0 +1,11 @@
+//! The turns stage: units of a growing list and what they cost, against oracles.
+
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod roll;
+mod tree;
+mod units;
