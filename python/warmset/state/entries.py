@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 _NOTHING: Final = (None, None)
 
-HELD: Final = 8_192
-"""Entries of a conversation that are held; the older half of them leaves first."""
+HELD: Final = 65_536
+"""Entries of a conversation that are held; the older half of them leaves first. A window of mode
+"recency" looks at every one, and would make all of them anew if fewer were held than there are."""
 
 
 def beside(meta: TurnMeta) -> bytes | None:

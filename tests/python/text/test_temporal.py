@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from warmset.text.features import days
+from warmset.text.resolved_dates import resolved
 from warmset.text.temporal import mentions
 from warmset.text.temporal.phrases import MOST
 
@@ -363,3 +364,19 @@ WORDS = [
 def test_any_order_of_its_words_is_read_without_an_error(words, day):
     for one in mentions(" ".join(words), day):
         assert one.span.first <= one.span.last
+
+
+def test_a_year_right_behind_its_month_is_seen_beside_other_words_of_time():
+    [month, day] = mentions("may2023 yesterday", DAY)
+    assert (month.span.first, month.span.last) == (date(2023, 5, 1), date(2023, 5, 31))
+    assert day.span.first == date(2023, 5, 9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a week from tomorrow", "three weeks from next Friday", "two weeks on tomorrow"],
+)
+def test_what_is_counted_from_another_day_is_not_that_day(text):
+    at = 1_683_720_000.0  # noon of that Wednesday, UTC
+    assert resolved(f"See you {text}.", "user", at) == []
+    assert resolved("See you tomorrow.", "user", at) == [("tomorrow", "11 May 2023")]

@@ -222,6 +222,22 @@ def test_quoted_turns_leave_the_room_that_memories_take(memory):
         assert why(window)[f"memory:{port}"] == "recalled", budget
 
 
+def test_quotes_and_index_share_what_long_memories_leave(memory):
+    chat = memory.conversation("log")
+    for number in range(200):
+        text = f"staging does listen on port {number} of the crane. " * 4
+        chat.append(said(("user", "assistant")[number % 2], text), at=1.7e9)
+    chat.append(said("user", ASKED), at=1.7e9)
+    for number in range(6):
+        memory.remember(
+            f"{PORT[:-1]}, number {number}: " + f"rope {number} and anchor {number} " * 14
+        )
+    for budget in range(3_000, 6_000, 300):
+        window = chat.window(budget=budget, memories=0.5)
+        assert list(why(window).values()) == ["recalled"] * 6
+        assert {"memories", "index", "retrieved"} <= {part.name for part in window.parts}
+
+
 @pytest.mark.parametrize("role", ["user", "system"])
 def test_a_share_takes_a_pin_of_exactly_so_many_tokens_and_none_with_one_more(memory, role):
     memory.remember(GERMAN, pinned=True)

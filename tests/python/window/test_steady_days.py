@@ -98,6 +98,28 @@ def test_the_list_that_is_made_anew_dates_the_task_first(chat):
     assert sum(part.tokens for part in made.parts) + 3 == made.tokens
 
 
+@pytest.mark.parametrize("way", ["pop", "forget", "truncate", "sync", "edit"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_line_may_speak_of_messages_that_have_left_since(chat, way, count):
+    listed = [said(("user", "assistant")[at % 2], f"message {at}{FILL}") for at in range(6)]
+    chat.append(listed[:3], at=FIRST)
+    ids = chat.append(listed[3:], at=FIRST + timedelta(days=1))
+    before = chat.window("what?", mode="steady", budget=3_000)
+    assert len(lines(before)) == 1
+    if way in ("pop", "forget"):
+        chat.pop(count, forget=way == "forget")
+    elif way == "truncate":
+        chat.truncate(ids[2 - count])
+    else:
+        edited = [said("user", "another one")] if way == "edit" else []
+        chat.sync([*listed[: 6 - count], *edited], at=FIRST + timedelta(days=1))
+    made = chat.window("what?", mode="steady", budget=3_000)
+    there = [one["content"] for one in listed[: 6 - count]]
+    assert [text for text in texts(made) if text in there] == there
+    [dates] = [part for part in made.parts if part.name == "dates"]
+    assert set(dates.ids) <= set(chat.ids)
+
+
 def test_a_recall_stands_before_the_line(chat):
     seen = 0
     for number in range(40):

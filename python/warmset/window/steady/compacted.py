@@ -92,7 +92,8 @@ def sent_out(
     until = _end(made, now.head) + _behind(call, now, now.count)
     path = ledger.history.path
     shown = [path[at] for at in (*now.held, *range(now.start, now.count))]
-    quoted = [path[at] for one in now.insertions for at in (*one.quoted, *one.listed, *one.dated)]
+    places = (at for one in now.insertions for at in (*one.quoted, *one.listed, *one.dated))
+    quoted = [path[at] for at in places if at < len(path)]
     done = render(call, list(made.plain[:until]))
     return SentOut(
         request=_request(call, done),

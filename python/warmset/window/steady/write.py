@@ -280,7 +280,8 @@ def _parts(
 
     listed = tuple(path[at] for at in sorted(epoch.listed))
     quoted = tuple(path[at] for at in sorted(epoch.quoted))
-    dated = sorted({at for one in epoch.insertions for at in one.dated})
+    # A line may speak of messages that have left the path since, from its end on.
+    dated = sorted({at for one in epoch.insertions for at in one.dated if at < len(path)})
     memories = [one for one in epoch.insertions if one.name == "memories"]
     quoted_memories = tuple(id_ for one in memories for id_ in one.memories)
     pinned = epoch.pinned
