@@ -139,11 +139,10 @@ class History:
         Raises:
             InvalidInputError: The id is not above those of all other messages.
         """
-        facts, *_ = row
         self.turns.add(
             id_,
             digest,
-            facts,
+            row.facts,
             speaker=row.speaker,
             at=row.at,
             tokens=row.tokens,

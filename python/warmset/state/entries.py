@@ -136,7 +136,7 @@ class Live(Sequence[Entry]):
 
     __slots__ = ("_count", "_entries", "_path")
 
-    def __init__(self, entries: Entries, path: Sequence[int], count: int) -> None:
+    def __init__(self, entries: Entries, path: list[int], count: int) -> None:
         self._entries = entries
         self._path = path
         self._count = count
@@ -146,7 +146,7 @@ class Live(Sequence[Entry]):
 
     def ids(self) -> list[int]:
         """Return their ids."""
-        return list(self._path[: self._count])
+        return self._path[: self._count]
 
     def at(self, places: Iterable[int]) -> list[Entry]:
         """Return the messages at some positions, none of which is negative."""

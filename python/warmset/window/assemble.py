@@ -134,8 +134,16 @@ def verbatim(engine: Engine, entries: Sequence[Entry], known: Known) -> list[Mes
     Raises:
         StoreError: A message could not be read.
     """
-    read, marks = engine.copies.get([entry.id for entry in entries])
-    known.add(read, marks, [entry.tokens for entry in entries])
+    ids, tokens = [entry.id for entry in entries], [entry.tokens for entry in entries]
+    return verbatim_ids(engine, ids, tokens, known)
+
+
+def verbatim_ids(
+    engine: Engine, ids: Sequence[int], tokens: Sequence[int], known: Known
+) -> list[Message]:
+    """Read messages by their ids, each with what it costs; see `verbatim`."""
+    read, marks = engine.copies.get(ids)
+    known.add(read, marks, tokens)
     return read
 
 

@@ -24,7 +24,7 @@ from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
-from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, write
+from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, verbatim_ids, write
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
@@ -95,8 +95,7 @@ def whole(engine: Engine, live: Live, call: Call) -> Assembled:
     The messages are the appended ones, unchanged.
     """
     known, ids, tokens_of = Known(), live.ids(), live.tokens()
-    plain, marks = engine.copies.get(ids)
-    known.add(plain, marks, tokens_of)
+    plain = verbatim_ids(engine, ids, tokens_of, known)
     parts = [Part("all", sum(tokens_of), tuple(ids))]
     if call.request is not None:
         request = messages.text_message(call.source, "user", call.request)

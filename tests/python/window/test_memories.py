@@ -36,6 +36,16 @@ def talk(chat, count=30, asked=ASKED, pad="The crane stands in the garden. "):
     return listed
 
 
+def talk_of_ports(memory):
+    """A long conversation whose every message is much like what is asked at its end."""
+    chat = memory.conversation("log")
+    for number in range(200):
+        text = f"staging does listen on port {number} of the crane. " * 4
+        chat.append(said(("user", "assistant")[number % 2], text), at=1.7e9)
+    chat.append(said("user", ASKED), at=1.7e9)
+    return chat
+
+
 @pytest.fixture
 def memory():
     with Memory.open(None, embedder="lexical") as made:
@@ -210,11 +220,7 @@ def test_with_vectors_a_memory_must_be_on_the_subject(monkeypatch, score, shown)
 
 
 def test_quoted_turns_leave_the_room_that_memories_take(memory):
-    chat = memory.conversation("log")
-    for number in range(200):
-        text = f"staging does listen on port {number} of the crane. " * 4
-        chat.append(said(("user", "assistant")[number % 2], text), at=1.7e9)
-    chat.append(said("user", ASKED), at=1.7e9)
+    chat = talk_of_ports(memory)
     port = memory.remember(PORT)
     for budget in range(3_000, 6_000, 150):
         window = chat.window(budget=budget, index_share=0)
@@ -223,11 +229,7 @@ def test_quoted_turns_leave_the_room_that_memories_take(memory):
 
 
 def test_quotes_and_index_share_what_long_memories_leave(memory):
-    chat = memory.conversation("log")
-    for number in range(200):
-        text = f"staging does listen on port {number} of the crane. " * 4
-        chat.append(said(("user", "assistant")[number % 2], text), at=1.7e9)
-    chat.append(said("user", ASKED), at=1.7e9)
+    chat = talk_of_ports(memory)
     for number in range(6):
         memory.remember(
             f"{PORT[:-1]}, number {number}: " + f"rope {number} and anchor {number} " * 14
