@@ -1,6 +1,6 @@
-"""The units of a growing conversation and what they cost: only new messages are looked at.
+"""The units of a growing conversation and what they cost, by the names that windows use.
 
-They are found in the core; here are the names that windows and compactions use.
+They are found in the core, where `Turns.count` has them go on with what is new.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from warmset._core import Units
-from warmset._support.locks import guarded
 from warmset.messages import Unit
 
 if TYPE_CHECKING:
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from warmset.messages import Facts, UnitKind
+    from warmset.messages import UnitKind
 
 
-@guarded("engine", calls=("take",))
 class Accounts:
     """The units of one conversation's current path, kept up to date.
 
@@ -36,32 +34,8 @@ class Accounts:
     def __init__(self, roll: Units | None = None) -> None:
         self.roll = Units() if roll is None else roll
 
-    @classmethod
-    def of(
-        cls, facts: Sequence[Facts], tokens: Sequence[int], *, may_continue: bool = False
-    ) -> Accounts:
-        """Take a whole list up, however its units are tangled; see `take`."""
-        return cls(Units.of(facts, tokens, may_continue))
-
     def __len__(self) -> int:
         return self.roll.messages()
-
-    def take(
-        self, facts: Sequence[Facts], tokens: Sequence[int], *, may_continue: bool = False
-    ) -> bool:
-        """Take new messages up.
-
-        Args:
-            facts: The facts of each.
-            tokens: What each costs.
-            may_continue: Whether results before which nothing is called answer calls that the
-                provider stored.
-
-        Returns:
-            Whether that could be done; a message that answers calls of two units makes one of
-            both, and then the accounts have to be made anew, with `of`.
-        """
-        return self.roll.take(facts, tokens, may_continue)
 
     def unit(self, number: int) -> Unit:
         """Return a unit by its number; they are numbered by their first members."""

@@ -314,7 +314,8 @@ impl Turns {
     fn columns<'py>(&self, py: Python<'py>, start: usize) -> Columns<'py> {
         let turns = self.inner.read(py);
         let path = turns.tree().path().get(start..).unwrap_or_default();
-        let rows = || path.iter().filter_map(|id| turns.row(*id));
+        let rows: Vec<_> = path.iter().filter_map(|id| turns.row(*id)).collect();
+        let rows = || rows.iter();
         let ids = path
             .iter()
             .map(|id| i64::try_from(id.0).unwrap_or(i64::MAX));

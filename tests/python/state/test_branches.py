@@ -8,6 +8,7 @@ from checked_locks import alone
 from hypothesis import given, strategies as st
 from unit_facts import FACTS, fact
 
+from warmset._core import Units
 from warmset.messages import Facts, units
 from warmset.options import SESSION_GAP
 from warmset.state.branch_records import Links
@@ -309,7 +310,7 @@ def check(ledger):
     path = [ledger.entries[id_] for id_ in ledger.history.path]
     assert list(ledger.live()) == path
     columns = columns_of(ledger)
-    accounts = Accounts.of([one.facts for one in path], [one.tokens for one in path])
+    accounts = Accounts(Units.of([one.facts for one in path], [one.tokens for one in path], False))
     parts = [accounts.members(unit) for unit in range(len(accounts.roll))]
     assert [ledger.accounts().members(unit) for unit in range(len(parts))] == parts
     assert ledger.accounts().roll.since(0) == sum(one.tokens for one in path)

@@ -7,6 +7,7 @@ from checked_locks import alone
 from hypothesis import example, given, strategies as st
 from unit_facts import FACTS, fact
 
+from warmset._core import Units
 from warmset.messages import anchor, exchange_start, units
 from warmset.options import RECENT
 from warmset.state.ledger import Ledger
@@ -19,8 +20,8 @@ def grown(facts):
     """Take facts up one by one, and all anew where that is asked for."""
     accounts = Accounts()
     for at, one in enumerate(facts):
-        if not accounts.take([one], [1]):
-            accounts = Accounts.of(facts[: at + 1], [1] * (at + 1))
+        if not accounts.roll.take([one], [1], False):
+            accounts = Accounts(Units.of(facts[: at + 1], [1] * (at + 1), False))
     return accounts
 
 
@@ -76,7 +77,7 @@ def test_a_result_is_one_of_a_stored_call_only_where_nothing_was_called_before(c
     accounts = Accounts()
     before = [fact("assistant", ["a"], (), False), fact("tool", (), ["a"], False)] * called
     facts = [*before, fact("tool", (), ["b"], False)]
-    assert accounts.take(facts, [1] * len(facts), may_continue=True)
+    assert accounts.roll.take(facts, [1] * len(facts), True)
     number = len(accounts.roll) - 1
     assert accounts.unit(number).kind == ("orphan" if called else "tool")
     assert accounts.fixed == ([] if called else [number])

@@ -140,8 +140,8 @@ impl Turns {
     pub fn fingerprint(&self) -> u128 {
         let mut whole = Xxh3::new();
         whole.update(&self.tree.ids().len().to_le_bytes());
-        for (place, (id, digest)) in self.tree.ids().iter().zip(self.tree.digests()).enumerate() {
-            let parent = self.tree.parent(*id).unwrap_or_default();
+        let links = self.tree.parents().iter().zip(self.tree.digests());
+        for (place, (id, (parent, digest))) in self.tree.ids().iter().zip(links).enumerate() {
             let session = self.rows.get(place).map_or(0, |row| row.session);
             whole.update(&id.0.to_le_bytes());
             whole.update(&parent.0.to_le_bytes());

@@ -101,6 +101,11 @@ impl Tree {
         self.digests.get(self.place(id)?).copied()
     }
 
+    /// What each message follows, in the order of ids.
+    pub(super) fn parents(&self) -> &[Seq] {
+        &self.parents
+    }
+
     /// The content hash of each message, in the order of ids.
     #[must_use]
     pub fn digests(&self) -> &[Digest] {
