@@ -235,8 +235,9 @@ def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise _no_list(given)
     full: list[Any] = list(given)
+    fixed = isinstance(given, messages.FixedList)
     try:
-        return GivenList.read(full, ledger.last_list, redactor)
+        return GivenList.read(full, ledger.last_list, redactor, fixed=fixed)
     except InvalidInputError:
         messages.accept(full)  # the same error, with the message's position in the whole list
         raise

@@ -37,20 +37,23 @@ class GivenList:
     _forms: dict[int, tuple[Form, ...]] = field(default_factory=dict[int, "tuple[Form, ...]"])
 
     @classmethod
-    def read(cls, full: list[Any], last: ListCopy, redactor: Redactor) -> GivenList:
+    def read(
+        cls, full: list[Any], last: ListCopy, redactor: Redactor, *, fixed: bool = False
+    ) -> GivenList:
         """Read the messages that are not as in the last list.
 
         Args:
             full: All messages.
             last: The last list.
             redactor: What every text passes through.
+            fixed: Whether nobody changes the messages; see `FixedList`.
 
         Raises:
             InvalidInputError: A message is not JSON; its position is that among those
                 that are read.
             RedactionError: The redaction hook failed.
         """
-        known, fresh, draft = last.known(full)
+        known, fresh, draft = last.known(full, fixed=fixed)
         taken = messages.accept([full[at] for at in fresh])
         original = [messages.without_client_only(one) for one in taken]
         plain = redactor.messages(original)

@@ -20,6 +20,13 @@ Message: TypeAlias = dict[str, Any]
 """One element of a conversation's list, as the provider's API takes it."""
 
 
+class FixedList(list[Message]):
+    """Messages that nobody changes, so that one of them is known by being the same object.
+
+    Callers' lists are compared by value, because callers may edit messages in place.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What warmset needs to know about a message, read from it once.

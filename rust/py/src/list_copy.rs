@@ -26,6 +26,8 @@ enum Copied {
     Text(Py<PyString>),
     List(Box<[Copied]>),
     Fields(Box<[(Py<PyString>, Copied)]>),
+    /// What nobody changes.
+    Fixed(Py<PyAny>),
 }
 
 impl Copied {
@@ -91,6 +93,7 @@ impl Copied {
             Self::Float(bits) => value
                 .cast_exact::<PyFloat>()
                 .is_ok_and(|other| other.value().to_bits() == *bits),
+            Self::Fixed(one) => value.is(one),
         }
     }
 }
@@ -137,13 +140,16 @@ impl ListCopy {
     ///
     /// Args:
     ///     given: The list.
+    ///     fixed: Whether nobody changes its messages; they stay in memory as long as they are held.
     ///
     /// Returns:
     ///     The hash of each message that is as it was in the last list, else None; the positions of
     ///     those that are not; and copies of these, for `take`.
+    #[pyo3(signature = (given, *, fixed=false))]
     fn known<'py>(
         &self,
         given: &Bound<'py, PyList>,
+        fixed: bool,
     ) -> (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>, ListDraft) {
         let py = given.py();
         let held = self.held.read(py);
@@ -155,8 +161,14 @@ impl ListCopy {
                     .is_some_and(|copied| copied.is(&message))
             });
             if same.is_none() {
-                let copied = (at < MOST).then(|| Copied::of(&message, DEPTH)).flatten();
-                made.push((at, copied));
+                let copied = || {
+                    if fixed {
+                        Some(Copied::Fixed(message.clone().unbind()))
+                    } else {
+                        Copied::of(&message, DEPTH)
+                    }
+                };
+                made.push((at, (at < MOST).then(copied).flatten()));
             }
             same.map(|one| one.digest.bind(py).clone())
         });

@@ -8,6 +8,7 @@ from guarded import guard
 from warmset import Memory
 from warmset.errors import InvalidInputError, InvalidMessageError, NotFound
 from warmset.ingest import Synced
+from warmset.messages import FixedList
 from warmset.messages.prefix import UNKNOWN
 from warmset.quote.format import TAG
 
@@ -262,3 +263,15 @@ def test_of_branches_that_say_the_same_the_newest_is_taken(memory):
     again = {"role": "assistant", "content": [{"type": "text", "text": "b", "cache_control": mark}]}
     assert log.sync([*said("a"), again]).appended == []
     assert log.ids == [first, branches[1]]
+
+
+@pytest.mark.parametrize("kind", [list, FixedList])
+def test_of_a_list_whose_messages_nobody_changes_only_the_objects_are_compared(memory, kind):
+    log = memory.conversation("c")
+    listed = kind(said("a", "b", "c"))
+    assert log.sync(listed).kept == 0
+    listed[1]["content"] = "B"  # against the promise of a fixed list
+    edited = kind is list
+    assert log.sync(listed).branched_at == (1 if edited else None)
+    assert log.sync(kind(said("a", "B" if edited else "b", "c", "d"))).kept == 3
+    assert texts(log) == ["a", "B" if edited else "b", "c", "d"]

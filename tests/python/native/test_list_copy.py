@@ -162,3 +162,26 @@ def test_half_characters_are_compared_as_they_are():
     take(held, [{"a": "\ud83d"}], digests(1))
     assert known(held, [{"a": "\ud83d"}])[1] == []
     assert known(held, [{"a": "\ud83e"}])[1] == [0]
+
+
+def test_of_a_fixed_list_a_message_is_known_by_being_the_same_object():
+    listed: list[Any] = [{"role": "user", "content": str(at)} for at in range(4)]
+    held = ListCopy()
+    _known, fresh, draft = held.known(listed, fixed=True)
+    assert fresh == [0, 1, 2, 3]
+    held.take(draft, digests(4))
+    listed[1] = copy.deepcopy(listed[1])
+    listed[2], listed[3] = listed[3], listed[2]
+    found, fresh, draft = held.known(listed, fixed=True)
+    assert (found, fresh) == ([digests(1)[0], None, None, None], [1, 2, 3])
+    held.take(draft, digests(4))
+    assert known(held, listed) == (digests(4), [])  # whoever holds the same objects
+
+
+def test_what_was_read_of_any_list_is_known_by_value_in_a_fixed_one():
+    listed: list[Any] = [{"role": "user", "content": str(at)} for at in range(2)]
+    held = ListCopy()
+    take(held, listed, digests(2))
+    assert held.known(copy.deepcopy(listed), fixed=True)[:2] == (digests(2), [])
+    listed[1]["content"] = "other"
+    assert held.known(listed, fixed=True)[:2] == ([digests(1)[0], None], [1])

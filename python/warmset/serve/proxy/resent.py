@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.forks import Lock
 from warmset._support.locks import guarded
+from warmset.messages import FixedList
 from warmset.serve.proxy.listed import Part, listed_from, part_of
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class ResentList:
 
     def __init__(self, blocks: Sequence[_Block]) -> None:
         self.blocks = blocks
-        self.messages: list[Any] = []
+        self.messages = FixedList()
         for block in blocks:
             self.messages += block.messages
 
