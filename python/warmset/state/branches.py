@@ -268,13 +268,13 @@ class History:
         self.branched, self.steps = True, {}
         self.turns.relink(list(parents.items()))
 
-    def along_path(self, digests: Sequence[bytes]) -> int:
+    def along_path(self, digests: list[bytes]) -> int:
         """Return how many messages of the path, from the first on, a list has by their hashes.
 
         Args:
             digests: The hashes of the list's messages.
         """
-        return self.turns.along_path(list(digests))
+        return self.turns.along_path(digests)
 
     def move(self, head: int) -> tuple[list[int], list[int]]:
         """Make another message the end of the current path.

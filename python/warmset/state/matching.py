@@ -14,8 +14,6 @@ from warmset.messages.canonical import MISSING, SAME
 from warmset.state.branches import ROOT, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from warmset.messages.canonical import Variant
     from warmset.state.branches import History
 
@@ -56,7 +54,7 @@ class Match:
     variants: dict[int, Variant] = field(default_factory=dict[int, "Variant"])
 
 
-def match(history: History, digests: Sequence[bytes], likeness: Likeness | None = None) -> Match:
+def match(history: History, digests: list[bytes], likeness: Likeness | None = None) -> Match:
     """Follow a full list through the tree, in time linear in the list.
 
     Args:
@@ -88,7 +86,7 @@ class _Walk:
         self._variants: dict[int, Variant] = {}
         self._used: dict[tuple[int, bytes], Step] = {}
 
-    def along_path(self, digests: Sequence[bytes]) -> int:
+    def along_path(self, digests: list[bytes]) -> int:
         """Go along the current path as far as the list has it; return where the list goes on."""
         same = self._history.along_path(digests)
         self._ids = self._path[:same]

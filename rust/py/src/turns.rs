@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use warmset_core::Seq;
 use warmset_core::turns::{Digest, Flags, Told, Turns as Inner};
 
@@ -184,11 +184,12 @@ impl Turns {
     }
 
     /// Return how many messages of the path, from the first on, a list has by its hashes.
-    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
-    fn along_path(&self, py: Python<'_>, digests: Vec<Bound<'_, PyBytes>>) -> PyResult<usize> {
-        let digests = digests.iter().map(|one| hash(one.as_bytes()));
-        let digests: Vec<Digest> = digests.collect::<PyResult<_>>()?;
-        Ok(self.inner.read(py).tree().along_path(&digests))
+    fn along_path(&self, digests: &Bound<'_, PyList>) -> usize {
+        let hashes = digests
+            .iter()
+            .map_while(|one| Digest::try_from(one.cast::<PyBytes>().ok()?.as_bytes()).ok());
+        let inner = self.inner.read(digests.py());
+        inner.tree().along_path(hashes)
     }
 
     /// Make messages follow earlier ones, or 0; the path stays as it is until `move`.

@@ -89,7 +89,7 @@ fn check(tree: &mut Tree, model: &Model, path: &[Seq], listed: &[u8]) {
     while same < path.len() && same < list.len() && model[&path[same]].1 == list[same] {
         same += 1;
     }
-    assert_eq!(tree.along_path(&list), same);
+    assert_eq!(tree.along_path(list.iter().copied()), same);
 }
 
 proptest! {

@@ -173,9 +173,9 @@ impl Tree {
 
     /// How many messages of the path, from the first on, a list has by their hashes.
     #[must_use]
-    pub fn along_path(&self, digests: &[Digest]) -> usize {
+    pub fn along_path(&self, digests: impl IntoIterator<Item = Digest>) -> usize {
         let pairs = self.said.iter().zip(digests);
-        pairs.take_while(|(one, other)| one == other).count()
+        pairs.take_while(|(one, other)| *one == other).count()
     }
 
     /// Make messages follow earlier ones, or [`ROOT`]; the path stays as it is until it is moved.
