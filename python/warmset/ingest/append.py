@@ -16,6 +16,7 @@ from warmset.ingest.given_list import GivenList
 from warmset.ingest.keys import Keyed, checked_keys
 from warmset.ingest.replies import Replies, sent_with
 from warmset.ingest.turn import Synced, id_of
+from warmset.messages.model import FixedList
 from warmset.store.records import TurnMeta
 from warmset.text.timestamps import seconds
 
@@ -235,7 +236,7 @@ def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise _no_list(given)
     full: list[Any] = list(given)
-    fixed = isinstance(given, messages.FixedList)
+    fixed = isinstance(given, FixedList)
     try:
         return GivenList.read(full, ledger.last_list, redactor, fixed=fixed)
     except InvalidInputError:

@@ -8,7 +8,7 @@ from guarded import guard
 from warmset import Memory
 from warmset.errors import InvalidInputError, InvalidMessageError, NotFound
 from warmset.ingest import Synced
-from warmset.messages import FixedList
+from warmset.messages.model import FixedList
 from warmset.messages.prefix import UNKNOWN
 from warmset.quote.format import TAG
 

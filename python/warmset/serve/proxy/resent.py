@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.forks import Lock
 from warmset._support.locks import guarded
-from warmset.messages import FixedList
+from warmset.messages.model import FixedList
 from warmset.serve.proxy.listed import Part, listed_from, part_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from exchanging import Exchanging, said, user, whole
 from hypothesis import given, settings, strategies as st
 
 from warmset.errors import InvalidInputError
-from warmset.messages import FixedList
+from warmset.messages.model import FixedList
 from warmset.serve.proxy import resent
 from warmset.serve.proxy.asked_body import AskedBody
 from warmset.serve.proxy.listed import listed_of
