@@ -19,8 +19,9 @@ from warmset.native import Add, ColdStore, Cut, Log, Outcome, Patch, Put, Remove
 from warmset.testing import LogError, LogFailure, MemoryLog, check_log
 from warmset.testing.check_log import AS_THE_MODEL
 from warmset.testing.log_filter import compare, passes
-from warmset.testing.log_histories import random_steps
+from warmset.testing.log_histories import check_steps, random_steps
 from warmset.testing.log_rules import LIST, SPACE, A
+from warmset.testing.log_stage import Stage
 
 KEYS = {
     "plain": {},
@@ -64,6 +65,19 @@ def test_the_log_of_a_store_passes(options, stores):
 
 def test_a_log_in_memory_alone_passes():
     check_log(lambda: Log(ColdStore.open(None)), examples=30, seed=500)
+
+
+def test_histories_have_rows_that_are_made_from_others():
+    made = []
+
+    class Sees(MemoryLog):
+        def write(self, rows, **options):
+            made.extend(row.sources for row in rows if isinstance(row, Put | Add))
+            return super().write(rows, **options)
+
+    for seed in range(20):
+        check_steps(Stage(Sees, None), random_steps(Random(seed), 40))
+    assert any(made)
 
 
 # --- logs that break one --------------------------------------------------------------------------
