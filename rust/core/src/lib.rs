@@ -26,6 +26,7 @@ pub mod interrupt;
 pub mod items;
 pub mod log;
 pub mod pack;
+mod packed;
 pub mod simd;
 pub mod tokens;
 pub mod turns;

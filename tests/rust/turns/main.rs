@@ -7,5 +7,6 @@
 )]
 
 mod roll;
+mod saved;
 mod tree;
 mod units;

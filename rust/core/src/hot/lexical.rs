@@ -11,10 +11,8 @@ use std::io::Write;
 
 use super::catalog::{Slot, position};
 use super::lexicon::{Bm25, Lexicon};
-use super::packed::Packed;
-use super::section::SharedBytes;
-use super::stream::Stream;
 use crate::error::{Error, Result};
+use crate::packed::{Packed, SharedBytes, Stream};
 
 const MAGIC: [u8; 8] = *b"wslexid\0";
 const IDS: usize = 0;

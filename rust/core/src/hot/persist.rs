@@ -12,9 +12,9 @@ use super::head::Head;
 use super::index::Index;
 use super::rows::Rows;
 use super::saved::{Saved, Writer};
-use super::section::SharedBytes;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
+use crate::packed::SharedBytes;
 use crate::simd::Scanner;
 
 /// How to open a saved index.

@@ -21,9 +21,9 @@ use super::lexicon::Lexicon;
 use super::retriever::Retriever;
 use super::rows::Rows;
 use super::saved::{Saved, Writer};
-use super::section::SharedBytes;
 use super::traits::TraitBook;
 use crate::error::{Error, Result};
+use crate::packed::SharedBytes;
 
 /// What a saved retriever says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
-
-/// Bytes with several readers: a map of a file, or a file that was read into memory.
-pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+use crate::packed::SharedBytes;
 
 /// The bytes that one checksum covers.
 pub(super) const BLOCK: usize = 1 << 20;

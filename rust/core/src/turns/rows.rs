@@ -42,6 +42,24 @@ impl Flags {
     /// It says nothing that could be indexed.
     pub const BLANK: Self = Self(1 << 4);
 
+    /// The flags in the bits of a number; none for bits that mean nothing.
+    pub(super) fn of(bits: u8) -> Option<Self> {
+        let known = [
+            Self::REQUEST,
+            Self::KEEP,
+            Self::THINKS,
+            Self::DECISION,
+            Self::BLANK,
+        ];
+        let all = known.iter().fold(0, |all, one| all | one.0);
+        (bits & !all == 0).then_some(Self(bits))
+    }
+
+    /// The flags as the bits of a number.
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether all of some flags hold.
     #[must_use]
     pub fn has(self, other: Self) -> bool {
@@ -143,6 +161,33 @@ impl Rows {
         })
     }
 
+    /// Rows that were saved, without links.
+    pub(super) fn restored(rows: Vec<Row>) -> Self {
+        Self {
+            rows,
+            links: HashMap::new(),
+        }
+    }
+
+    /// All rows, in the order of their places.
+    pub(super) fn all(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The messages that are linked to anything, by their places.
+    pub(super) fn linked(&self) -> Vec<(u32, &Links)> {
+        let all = self.links.iter().map(|(place, links)| (*place, &**links));
+        let mut all: Vec<(u32, &Links)> = all.collect();
+        all.sort_unstable_by_key(|(place, _)| *place);
+        all
+    }
+
+    /// Give a message its links; whether there is such a message, and it had none.
+    pub(super) fn link(&mut self, place: u32, links: Links) -> bool {
+        let there = usize::try_from(place).is_ok_and(|place| place < self.rows.len());
+        there && self.links.insert(place, Box::new(links)).is_none()
+    }
+
     /// Say whether a message settles something.
     pub fn decide(&mut self, place: usize, decision: bool) {
         if let Some(row) = self.rows.get_mut(place) {
@@ -162,6 +207,18 @@ fn place(length: usize) -> Result<u32> {
 /// The number of a name, from 0 on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Name(u32);
+
+impl Name {
+    /// The name with a number.
+    pub(super) fn of(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
 
 /// Names by their numbers, in the order in which they were first met.
 #[derive(Clone, Debug, Default)]
@@ -186,7 +243,7 @@ impl Names {
     }
 
     /// All names, in the order of their numbers.
-    pub fn all(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn all(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.names.iter().map(|name| &**name)
     }
 

@@ -87,6 +87,38 @@ impl Turns {
         self.rows.push(row, links)
     }
 
+    /// Turns that were saved; none if a message has a name that is not there.
+    pub(super) fn restored(tree: Tree, rows: Rows, roles: Names, speakers: Names) -> Option<Self> {
+        let named = |row: &Row| {
+            let speaks = row.speaker.is_none_or(|name| speakers.name(name).is_some());
+            speaks && roles.name(row.role).is_some()
+        };
+        if tree.ids().len() != rows.len() || !rows.all().iter().all(named) {
+            return None;
+        }
+        let mut keys: HashMap<Id, Vec<Seq>> = HashMap::new();
+        for (place, links) in rows.linked() {
+            let id = usize::try_from(place)
+                .ok()
+                .and_then(|at| tree.ids().get(at));
+            if let (Some(key), Some(id)) = (&links.key, id) {
+                keys.entry(key.clone()).or_default().push(*id);
+            }
+        }
+        Some(Self {
+            tree,
+            rows,
+            roles,
+            speakers,
+            keys,
+        })
+    }
+
+    /// What is known of each message.
+    pub(super) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     /// What follows what.
     #[must_use]
     pub fn tree(&self) -> &Tree {

@@ -62,6 +62,34 @@ impl Tree {
         Ok(())
     }
 
+    /// A tree that was saved; none if it is no tree.
+    pub(super) fn restored(
+        ids: Vec<Seq>,
+        parents: Vec<Seq>,
+        digests: Vec<Digest>,
+        path: Vec<Seq>,
+    ) -> Option<Self> {
+        let same = ids.len() == parents.len() && ids.len() == digests.len();
+        let ascend = |ids: &[Seq]| ids.is_sorted_by(|one, other| one < other);
+        let mut tree = Self {
+            ids,
+            parents,
+            digests,
+            path,
+            ..Self::default()
+        };
+        let earlier =
+            tree.ids.iter().zip(&tree.parents).all(|(id, parent)| {
+                parent < id && (*parent == ROOT || tree.place(*parent).is_some())
+            });
+        if !same || !earlier || !ascend(&tree.ids) || !ascend(&tree.path) {
+            return None;
+        }
+        let said: Option<Vec<Digest>> = tree.path.iter().map(|id| tree.digest(*id)).collect();
+        tree.said = said?;
+        Some(tree)
+    }
+
     /// All messages, ascending.
     #[must_use]
     pub fn ids(&self) -> &[Seq] {

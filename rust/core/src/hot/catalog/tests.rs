@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::hot::section::SharedBytes;
+use crate::packed::SharedBytes;
 
 /// What is known of every entry, said plainly.
 type List = Vec<(u64, Labels)>;

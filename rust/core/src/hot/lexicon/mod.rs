@@ -25,9 +25,9 @@ mod write;
 use std::collections::HashMap;
 
 use super::catalog::{Slot, position};
-use super::section::SharedBytes;
 use super::topk::Ranked;
 use crate::error::Result;
+use crate::packed::SharedBytes;
 use part::Part;
 use postings::Marks;
 use ranking::Asked;

@@ -22,8 +22,7 @@ use std::ops::Range;
 use super::postings::{Posting, doc};
 use super::{Key, Slot, position};
 use crate::error::Result;
-use crate::hot::packed::Packed;
-use crate::hot::section::SharedBytes;
+use crate::packed::{Packed, SharedBytes};
 
 pub(super) const MAGIC: [u8; 8] = *b"wslexic\0";
 pub(super) const COLUMNS: usize = 8;

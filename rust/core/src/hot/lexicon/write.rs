@@ -8,7 +8,7 @@ use super::postings::{Posting, doc, posting, times};
 use super::saved::{MAGIC, Saved, Share};
 use super::{Key, Lexicon, Slot, position};
 use crate::error::Result;
-use crate::hot::stream::Stream;
+use crate::packed::Stream;
 
 /// The number of a document that is left out.
 const OUT: u32 = u32::MAX;

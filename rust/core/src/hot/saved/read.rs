@@ -10,7 +10,8 @@ use super::edge::{
 };
 use crate::error::{Error, Result};
 use crate::hot::column::Column;
-use crate::hot::section::{BLOCK, Damage, Section, SharedBytes};
+use crate::hot::section::{BLOCK, Damage, Section};
+use crate::packed::SharedBytes;
 
 /// A saved index: its sections by name.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::packed::{BLOCK, VERSION};
+use super::{BLOCK, VERSION};
 use crate::error::{Error, Result};
 
 /// A section that is being written.
-pub(super) struct Stream<'w> {
+pub(crate) struct Stream<'w> {
     out: &'w mut dyn Write,
     magic: [u8; 8],
     block: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Stream<'w> {
 }
 
 impl<'w> Stream<'w> {
-    pub(super) fn new(out: &'w mut dyn Write, magic: [u8; 8]) -> Result<Self> {
+    pub(crate) fn new(out: &'w mut dyn Write, magic: [u8; 8]) -> Result<Self> {
         let mut stream = Self {
             out,
             magic,
@@ -32,14 +32,14 @@ impl<'w> Stream<'w> {
     }
 
     /// Begins the next column.
-    pub(super) fn column(&mut self) -> Result<()> {
+    pub(crate) fn column(&mut self) -> Result<()> {
         self.close()?;
         self.columns.push((self.at, 0));
         Ok(())
     }
 
     /// Adds bytes to the column.
-    pub(super) fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
+    pub(crate) fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let room = (BLOCK - self.block.len()).min(bytes.len());
             let (now, later) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
@@ -54,7 +54,7 @@ impl<'w> Stream<'w> {
     }
 
     /// Ends the section and says how long it is.
-    pub(super) fn finish(mut self) -> Result<u64> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         self.close()?;
         if !self.block.is_empty() {
             self.flush()?;

@@ -13,19 +13,26 @@
 //! Opening reads the foot and the checks; a block is checked when it is first read, or by `verify`.
 //! Whatever the bytes are, the worst that comes of them is [`Error::SavedIndex`].
 
+mod stream;
+
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::section::SharedBytes;
 use crate::error::{Error, Result};
 
-pub(super) const BLOCK: usize = 16 * 1024;
-pub(super) const VERSION: u32 = 1;
+pub(crate) use stream::Stream;
+
+/// Bytes with several readers: a map of a file, or a file that was read into memory.
+pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+pub(crate) const BLOCK: usize = 16 * 1024;
+pub(crate) const VERSION: u32 = 1;
 const TAIL: usize = 40;
 
 /// Opened columns.
-pub(super) struct Packed {
+pub(crate) struct Packed {
     bytes: SharedBytes,
     /// Where the section lies among the bytes.
     span: Range<usize>,
@@ -47,7 +54,7 @@ impl fmt::Debug for Packed {
 
 impl Packed {
     /// Opens the section of `count` columns that ends at `end`.
-    pub(super) fn open(
+    pub(crate) fn open(
         bytes: SharedBytes,
         end: usize,
         magic: [u8; 8],
@@ -117,17 +124,17 @@ impl Packed {
     }
 
     /// Where the section begins among the bytes.
-    pub(super) fn start(&self) -> usize {
+    pub(crate) fn start(&self) -> usize {
         self.span.start
     }
 
     /// The number of entries of `width` bytes in a column.
-    pub(super) fn len(&self, column: usize, width: usize) -> usize {
+    pub(crate) fn len(&self, column: usize, width: usize) -> usize {
         self.columns.get(column).map_or(0, ExactSizeIterator::len) / width
     }
 
     /// Some bytes of a column, checked.
-    pub(super) fn read(&self, column: usize, range: Range<usize>) -> Result<&[u8]> {
+    pub(crate) fn read(&self, column: usize, range: Range<usize>) -> Result<&[u8]> {
         let place = self.columns.get(column).and_then(|column| {
             let begin = column.start.checked_add(range.start)?;
             let end = column.start.checked_add(range.end)?;
@@ -148,7 +155,7 @@ impl Packed {
     }
 
     /// Entries of a fixed width of a column, checked.
-    pub(super) fn entries<const N: usize>(
+    pub(crate) fn entries<const N: usize>(
         &self,
         column: usize,
         range: Range<usize>,
@@ -161,14 +168,14 @@ impl Packed {
     }
 
     /// One entry of a fixed width, checked.
-    pub(super) fn entry<const N: usize>(&self, column: usize, at: usize) -> Result<[u8; N]> {
+    pub(crate) fn entry<const N: usize>(&self, column: usize, at: usize) -> Result<[u8; N]> {
         let entries = self.entries::<N>(column, at..at.saturating_add(1))?;
         let none = || damaged(self.span.start, "its bytes are gone");
         entries.first().copied().ok_or_else(none)
     }
 
     /// How many entries of `range` of a column that is in order are below something.
-    pub(super) fn partition<const N: usize>(
+    pub(crate) fn partition<const N: usize>(
         &self,
         column: usize,
         range: Range<usize>,
@@ -187,12 +194,12 @@ impl Packed {
     }
 
     /// The error of contents that do not fit each other.
-    pub(super) fn damaged(&self, detail: &str) -> Error {
+    pub(crate) fn damaged(&self, detail: &str) -> Error {
         damaged(self.span.start, detail)
     }
 
     /// Checks every block.
-    pub(super) fn verify(&self) -> Result<()> {
+    pub(crate) fn verify(&self) -> Result<()> {
         (0..self.checks.div_ceil(BLOCK)).try_for_each(|block| self.check(block))
     }
 
