@@ -186,6 +186,18 @@ impl ColdStore {
         Ok(PyBytes::new(py, &hash.to_le_bytes()))
     }
 
+    /// Return which of some records with one key were erased or removed, in the order given.
+    ///
+    /// Args:
+    ///     key: The parts of their key.
+    ///     seqs: Their ids; one that was never given is not gone.
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+    fn gone(&self, py: Python<'_>, key: Vec<Vec<u8>>, seqs: Vec<u64>) -> PyResult<Vec<u64>> {
+        let seqs: Vec<Seq> = seqs.into_iter().map(Seq).collect();
+        let gone = run(py, || self.store.gone(&key, &seqs))?;
+        Ok(gone.into_iter().map(|seq| seq.0).collect())
+    }
+
     /// Read records in order, from an id on.
     ///
     /// Args:

@@ -41,6 +41,7 @@ mod log_where;
 mod message_keys;
 mod pack;
 mod retriever;
+mod saved_turns;
 mod signals;
 mod simd;
 mod tokens;
@@ -96,6 +97,8 @@ mod _core {
     use super::pack::{pack, pack_batch, rank_groups};
     #[pymodule_export]
     use super::retriever::Retriever;
+    #[pymodule_export]
+    use super::saved_turns::{SavedTurns, TurnsDraft};
     #[pymodule_export]
     use super::simd::{simd_tier, simd_tiers};
     #[pymodule_export]

@@ -30,6 +30,20 @@ type Columns<'py> = (
     Bound<'py, PyArray1<bool>>,
 );
 
+impl Turns {
+    /// Messages that were saved.
+    pub(crate) fn of(turns: Inner) -> Self {
+        Self {
+            inner: Guarded::new(turns),
+        }
+    }
+
+    /// A copy of the messages.
+    pub(crate) fn copied(&self, py: Python<'_>) -> Inner {
+        self.inner.read(py).clone()
+    }
+}
+
 #[pymethods]
 impl Turns {
     #[new]

@@ -61,6 +61,30 @@ impl Store {
         self.get(seq).map(|record| record.hash)
     }
 
+    /// Which of some records with one key were erased or removed, in the order given. One that cannot be
+    /// read for another reason is not, and neither is an id that was never given. No record is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`]; what the operating system answers.
+    pub fn gone<P: AsRef<[u8]>>(&self, key: &[P], seqs: &[Seq]) -> Result<Vec<Seq>> {
+        let index = self.shelf.fresh()?;
+        let next = index.next_seq();
+        let is_gone = |seq: &Seq| {
+            index.erasures.covers(seq.0, key)
+                || match index.find(seq.0) {
+                    Ok((_, entry)) => {
+                        let kind = Kind::from_code(entry.kind);
+                        index.removals.covers(seq.0, kind, key)
+                    }
+                    Err(Error::Erased { .. }) => true,
+                    Err(Error::NotFound { .. }) => seq.0 < next,
+                    Err(_) => false,
+                }
+        };
+        Ok(seqs.iter().copied().filter(is_gone).collect())
+    }
+
     /// The next records from an id on, in order, verified: as many as fit in `max_bytes`, and one at
     /// least. Empty only at the end. Damaged records are left out and reported, and so are those whose
     /// key is gone, where this handle has the store's other keys; erased and removed ones are left out.
