@@ -122,6 +122,8 @@ def test_a_dict_of_a_module_is_used_under_its_lock(bag, refused, monkeypatch):
     monkeypatch.setattr(shared, "_SHARED_LOCK", nullcontext())
     with refused("a dict is used without its lock: pop"):
         shared.cache_of(bag, bag)
+    monkeypatch.undo()
+    shared.forget_vectors()  # those of this embedder, which other tests have, too
 
 
 def test_locks_are_taken_in_one_order(refused):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from bag import Bag
 
 from warmset.serve import Server, methods, serve, tools as serve_tools, tools_of
 from warmset.serve.reading import read
@@ -108,7 +109,8 @@ def test_a_client_with_an_unknown_version_is_offered_the_newest():
         assert told["result"]["protocolVersion"] == max(known)
 
 
-def test_a_list_is_compacted_with_the_embedder_of_the_server(bag):
+def test_a_list_is_compacted_with_the_embedder_of_the_server():
+    bag = Bag(fingerprint="the server's")  # of which the process knows no vectors yet
     [tool] = tools_of(embedder=bag)
     said = [{"role": "user", "content": f"message {n} of the harbour " * 9} for n in range(20)]
     made = tool.call({"messages": said, "query": "the harbour"})
