@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from warmset import messages
 from warmset._core import Retriever, count_text
 from warmset._support.locks import guarded, rlock
+from warmset.engine.ledgers import Ledgers
 from warmset.engine.notices import Notices
-from warmset.errors import Erased, NotFound, StoreError
+from warmset.errors import Erased, IndexDamaged, NotFound, StoreError
 from warmset.index.labels import Numbers
 from warmset.quote.cache import Cards
 from warmset.quote.messages import Copies
 from warmset.state.epochs import Epochs
+from warmset.state.kept_ledger import restore
 from warmset.state.ledger import Ledger
 from warmset.store.choices import is_choices
-from warmset.store.derived import Derived
+from warmset.store.derived import Derived, key_of_scope
 from warmset.store.descriptions import Described, described, read_parts, turn_of
 from warmset.store.epochs import is_step
 from warmset.store.log import Log
@@ -25,10 +27,12 @@ from warmset.text.decisions import summarise
 from warmset.tokens import known_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
+    from warmset._core import Record, Turns
     from warmset.embed import Vectors
+    from warmset.engine.ledgers import Name
     from warmset.messages.canonical import Variant
     from warmset.state.entry import Entry
     from warmset.store.derived import Made
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
 _NONE: Final = Described(0, None)
 _FEW: Final = 64
 """So many ids are looked up one by one."""
+
+_COMPARED: Final = 16
+"""So many messages of a saved conversation, at least, are compared with the store."""
 
 
 class Attached(Protocol):
@@ -96,7 +103,7 @@ class Holds(Follows, Protocol):
         "item_indexes",
         "shelves",
     ),
-    writes=("loaded", "derived", "numbers"),
+    writes=("loaded", "choices_known", "derived", "numbers"),
     calls=(
         "epochs_of",
         "outdated",
@@ -105,6 +112,9 @@ class Holds(Follows, Protocol):
         "drop_choices",
         "take_epoch",
         "drop_epochs",
+        "take_derived",
+        "drop_derived",
+        "forget_derived",
         "take_description",
         "drop_description",
     ),
@@ -136,7 +146,9 @@ class Catalog:
         self.log = Log(self.store)
         self.retriever = Retriever()
         self.loaded = False  # whether the retriever has already what is being taken up
-        self.ledgers: dict[tuple[str, str], Ledger] = {}
+        self.choices_known = False  # whether what is being taken up ended choices before
+        self.ledgers = Ledgers(self._taken_up)
+        self._owners = self.ledgers.owners
         self.asked: set[tuple[str, str]] = set()  # erased conversations for which lists were made
         self.listed: dict[tuple[str, str], dict[int, Variant]] = {}  # of such conversations
         self.derived = Derived()
@@ -144,11 +156,12 @@ class Catalog:
         self.choices: dict[tuple[str, str], Made] = {}  # the newest of each conversation
         self._old_choices: list[int] = []
         self.described: dict[int, Described] = {}
+        # Meta and payload of the record of the embedder that makes the vectors.
+        self.embedder: tuple[bytes, bytes] | None = None
         self.describers: dict[str, str] = {}
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
         self.shelves: dict[str, Holds] = {}  # the indexes of items that were put, by tenant
         self.attached: dict[tuple[str, ...], Attached] = {}
-        self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
         self.lost: list[str] = []
         self.notices = Notices(self.store, self.lost)
@@ -162,11 +175,7 @@ class Catalog:
         with self.lock:
             found = self.ledgers.get((tenant, conversation))
             if found is None:
-                numbers = (
-                    self.numbers.of("tenant", tenant),
-                    self.numbers.of("conversation", tenant, conversation),
-                )
-                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
+                found = self.ledgers[tenant, conversation] = self._fresh((tenant, conversation))
                 found.sent_lists.ever = (tenant, conversation) in self.asked
                 found.variants = self.listed.pop((tenant, conversation), {})
             return found
@@ -174,8 +183,43 @@ class Catalog:
     def conversations(self, tenant: str) -> list[str]:
         """Return the names of a tenant's conversations, in the order in which they began."""
         with self.lock:
-            ours = [one for one in self.ledgers.values() if one.tenant == tenant and one.entries]
-            return [one.name for one in sorted(ours, key=lambda one: next(iter(one.entries)))]
+            ours = [one for one in self.ledgers.outlines() if one.name[0] == tenant]
+            return [one.name[1] for one in sorted(ours, key=lambda one: one.first)]
+
+    def _fresh(self, name: Name) -> Ledger:
+        """Return a conversation without messages."""
+        tenant, conversation = name
+        numbers = self.numbers.of("tenant", tenant), self.numbers.of("conversation", *name)
+        return Ledger(tenant, conversation, numbers)
+
+    def _taken_up(self, name: Name, turns: Turns, beside: bytes) -> Ledger:
+        """Return a conversation as it was saved."""
+        ledger = self._fresh(name)
+        restore(ledger, turns, beside)
+        self._compare(name, turns)
+        for id_ in turns.ids() if self.described else ():
+            if id_ in self.described:
+                ledger.describe(id_, self.described[id_])
+        return ledger
+
+    def _compare(self, name: Name, turns: Turns) -> None:
+        """Compare some messages of a saved conversation with the store.
+
+        Raises:
+            IndexDamaged: They are others.
+        """
+        ids = turns.ids()
+        for id_ in {*ids[:: max(len(ids) // _COMPARED, 1)], *ids[-1:]}:
+            try:
+                same = self.store.hash_of(id_) == turns.digest(id_)
+            except StoreError:  # it is gone, as a record will say that was not read yet
+                continue
+            if not same:
+                raise IndexDamaged(f"conversation {name[1]!r}", 0, "the store has other messages")
+
+    def near(self, id_: int) -> Ledger | None:
+        """Return the conversation of a message, without a lock; None if it is not taken up."""
+        return self._owners.near(id_)
 
     def owner(self, id_: int) -> Ledger:
         """Return the conversation that a message is in.
@@ -183,7 +227,11 @@ class Catalog:
         Raises:
             NotFound: No message has that id.
         """
-        if (found := self._owner.get(id_)) is None:
+        found = self.near(id_)
+        if found is None:
+            with self.lock:
+                found = self.ledgers.owner(id_)
+        if found is None:
             raise NotFound(f"no message has id {id_}")
         return found
 
@@ -220,7 +268,7 @@ class Catalog:
 
     def text(self, id_: int) -> str:
         """Return the text of a message; see `indexing.Source`."""
-        if id_ not in self._owner and (shelf := self.shelf_of(id_)) is not None:
+        if not self.knows(id_) and (shelf := self.shelf_of(id_)) is not None:
             return shelf.text_of(id_)
         dialect = self.owner(id_).dialect or "openai"
         return messages.text_of(self.message(id_), dialect)
@@ -262,6 +310,8 @@ class Catalog:
 
     def end_choices(self, tenant: str, conversation: str) -> None:
         """Have a conversation's next window choose anew; the caller holds the lock."""
+        if self.choices_known:
+            return
         old = self.choices.pop((tenant, conversation), None)
         if old is not None:
             self._old_choices.append(old.id)
@@ -285,13 +335,42 @@ class Catalog:
             for made in self.derived.of("item", tenant, conversation):
                 self.take_epoch(made)
 
+    def take_derived(self, record: Record) -> None:
+        """Take up a derived record, if it is a new one; the caller holds the lock.
+
+        Raises:
+            InvalidInputError: It is not as warmset writes it.
+            ValueError: Its key names neither a tenant nor a conversation.
+        """
+        made = self.derived.take(record)
+        if made is not None:
+            self.take_description(made)
+            self.take_epoch(made)
+            self.take_choices(made)
+
+    def drop_derived(self) -> None:
+        """Forget the derived records that were erased; the caller holds the lock."""
+        gone = self.derived.forget(self.gone_of)
+        for made in gone:
+            self.drop_description(made)
+            self.drop_choices(made)
+        self.drop_epochs(gone)
+
+    def forget_derived(self) -> None:
+        """Forget all derived records; the caller holds the lock."""
+        self.derived = Derived()
+        self.epochs.clear()
+        self.choices.clear()
+        self._old_choices.clear()
+        self.described.clear()
+
     def take_description(self, made: Made) -> None:
         """Take up a description, if the callables in use made it; the caller holds the lock."""
         turn, found = turn_of(made), described(made, self.describers)
         if turn is not None and found is not None:
             self.described[turn] = found
-            if turn in self._owner:
-                self._owner[turn].describe(turn, found)
+            if (ledger := self._owners.near(turn)) is not None:
+                ledger.describe(turn, found)
 
     def drop_description(self, made: Made) -> None:
         """Forget a description that was erased; the caller holds the lock."""
@@ -305,7 +384,7 @@ class Catalog:
 
     def key(self, id_: int) -> list[bytes]:
         """Return the key of a message's conversation; see `indexing.Source`."""
-        if id_ not in self._owner and (shelf := self.shelf_of(id_)) is not None:
+        if not self.knows(id_) and (shelf := self.shelf_of(id_)) is not None:
             return shelf.key_of(id_)
         ledger = self.owner(id_)
         return key_of(ledger.tenant, ledger.name)
@@ -317,14 +396,17 @@ class Catalog:
 
     def knows(self, id_: int) -> bool:
         """Return whether a message has that id."""
-        return id_ in self._owner
+        return id_ in self._owners
 
     def takes_up(self, ids: range) -> bool:
         """Return whether a message, another entry or a derived record has one of these ids."""
-        opaque = (one.history.opaque for one in self.ledgers.values())
-        known: list[Collection[int]] = [self._owner, self.derived, *opaque]
         if ids.stop - ids.start <= _FEW:
-            return any(id_ in one for one in known for id_ in ids)
+            if any(self.knows(id_) or id_ in self.derived for id_ in ids):
+                return True
+            opaque = [one.history.opaque for one in self.ledgers.values()]
+            return any(id_ in one for one in opaque for id_ in ids)
+        taken = [(one.entries, one.history.opaque) for one in self.ledgers.values()]
+        known: list[Iterable[int]] = [self.derived, *(part for one in taken for part in one)]
         return any(id_ in ids for one in known for id_ in one)
 
     def jobs(self, first: int = 0) -> list[Job]:
@@ -343,6 +425,10 @@ class Catalog:
         """Return every view of some messages of a conversation."""
         with self.lock:
             return self.ledger(*name).jobs(ids)
+
+    def gone_of(self, name: tuple[str, str | None], ids: list[int]) -> list[int]:
+        """Return which records of a conversation, or of a tenant, were erased or removed."""
+        return self.store.gone(key_of_scope(*name), ids)
 
     def is_erased(self, id_: int) -> bool:
         """Return whether a record was erased."""

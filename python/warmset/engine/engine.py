@@ -81,9 +81,11 @@ class Engine(Library):
         self._alone = path is None or opening.mode == "exclusive"
         self.index = IndexFile(self, self.follow_all)
         self._follower = Follower(self, self.index)
+        self.ledgers.otherwise(self._follower.read_again)
         try:
             with self.lock:
                 self._follower.start()
+                conversations = len(self.ledgers.outlines())
         except BaseException:
             self.store.close()
             raise
@@ -93,7 +95,7 @@ class Engine(Library):
             mode=opening.mode,
             durability=opening.durability,
             records=self.store.stats()["records"],
-            conversations=sum(bool(one.entries) for one in self.ledgers.values()),
+            conversations=conversations,
             index=self.index.figures()["source"],
             milliseconds=_since(started),
         )
@@ -102,11 +104,13 @@ class Engine(Library):
 
     def _undescribed(self) -> list[int]:
         """Return the turns that have a text and no description of the callables in use."""
-        return [
-            id_
-            for id_, ledger in self._owner.items()
-            if id_ not in self.described and not ledger.entries[id_].blank
-        ]
+        with self.lock:
+            return [
+                id_
+                for ledger in self.ledgers.values()
+                for id_ in ledger.entries
+                if id_ not in self.described and not ledger.entries[id_].blank
+            ]
 
     # --- to the disk -----------------------------------------------------------------------------
 
@@ -158,6 +162,7 @@ class Engine(Library):
             jobs = [Job(id_, "turn") for id_ in ids if not ledger.entries[id_].blank]
             settled = [before, *ids][:-1] if before else ids[:-1]
             jobs += [Job(id_, "context") for id_ in settled if not ledger.entries[id_].blank]
+            jobs += self.settled()
             self.indexer.enqueue(jobs)
         if self.describing is not None:
             self.describing.enqueue(id_ for id_ in ids if not ledger.entries[id_].blank)
@@ -201,6 +206,8 @@ class Engine(Library):
         else:
             self.place(self.ledger(ledger.tenant, ledger.name), head, ids[-1])
             self._follower.passed(ids[-1])
+            if self.indexer is not None:
+                self.indexer.enqueue(self.settled())
 
     def write(self, rows: Sequence[Row], *, expect: Sequence[Condition] = ()) -> list[Outcome]:
         """Write a batch of the log, and take up what it changed; the caller holds the lock.
@@ -347,7 +354,7 @@ class Engine(Library):
 
     def _links(self, erased: Sequence[int]) -> list[Draft]:
         """Record new parents for the rest of branches whose first messages will be erased."""
-        owners = {id(one): one for id_ in erased if (one := self._owner.get(id_)) is not None}
+        owners = {id(one): one for id_ in erased if (one := self.ledgers.owner(id_)) is not None}
         gone = frozenset(erased)
         found = ((one, Links.without(one.history, gone)) for one in owners.values())
         return [

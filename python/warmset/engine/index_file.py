@@ -20,15 +20,17 @@ from warmset._core import lock_file
 from warmset._support.locks import guarded, lock
 from warmset._support.log import kind, room, watched
 from warmset.engine.digest import digest, names
+from warmset.engine.turns_file import TurnsFile
 from warmset.errors import NewerIndex, WarmsetError
 from warmset.index.at_exit import stop_at_exit
-from warmset.index.file_lock import LOCK, NAME, encrypted, erasing, remove
+from warmset.index.file_lock import LOCK, NAME, TURNS, clear, encrypted, erasing, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from warmset.engine.library import Library
+    from warmset.engine.turns_file import Remembered, TurnsFileDraft
 
 LOG: Final = room("index")
 
@@ -84,6 +86,8 @@ class IndexFile:
         self._turns = 0
         self._changes = -1  # of the retriever, when the file was as it is; -1 without a file
         self._busy = lock("index_file")
+        self._conversations = TurnsFile(engine)
+        self._lacks = False  # whether there is an index without conversations
         self._thread: threading.Thread | None = None
 
     # --- taking up --------------------------------------------------------------------------------
@@ -123,11 +127,26 @@ class IndexFile:
         engine.numbers.restore(self._note["names"], self._note["numbers"])
         return covers
 
+    def take_conversations(self, covers: int) -> Remembered | None:
+        """Take up the conversations as they were saved with the index; None if they were not.
+
+        Args:
+            covers: What `load` returned.
+        """
+        found = None if self._folder is None else self._conversations.load(self._folder, covers)
+        self._lacks = found is None
+        return found
+
+    def lost_conversations(self, why: str) -> None:
+        """Log that saved conversations are of no use, and are read from the records."""
+        if self._folder is not None:
+            self._conversations.fell_back(why, self._folder)
+
     def agrees(self) -> bool:
         """Return whether the file matches the records that it covers; then it is used."""
         engine, indexer = self._engine, self._engine.indexer
         if self._note.get("digest") != digest(engine.ledgers):
-            self._unfit("the store has other turns")
+            self.has_others()
             return False
         if indexer is not None and self._fingerprint != self._made_by():
             self._unfit("it has the vectors of another embedder")
@@ -136,6 +155,14 @@ class IndexFile:
             engine.retriever.clear_vectors()
         self._turns, self._changes = len(engine.retriever), engine.retriever.changes
         return True
+
+    def has_others(self) -> None:
+        """Delete the file and empty the index: it is to be made of the turns that there are."""
+        self._unfit("the store has other turns")
+
+    def outdated(self) -> None:
+        """Have the file written at `close`, because it has turns that are gone."""
+        self._changes = -1
 
     def _unfit(self, why: str) -> None:
         """Make the index from the records for a reason that is warmset's own words."""
@@ -180,7 +207,7 @@ class IndexFile:
         self._engine.notices.tell()
 
     def close(self, timeout: float) -> None:
-        """Write the file if more than one in a hundred of its turns changed.
+        """Write the file if it lacks many turns, or its conversations.
 
         Args:
             timeout: Seconds that a thread gets which writes it already.
@@ -192,7 +219,12 @@ class IndexFile:
             if self._thread.is_alive():
                 return
         retriever = self._engine.retriever
-        if self._changes < 0 or (retriever.changes - self._changes) * 100 > len(retriever):
+        lacks = self._lacks and not self._engine.lost
+        if (
+            self._changes < 0
+            or lacks
+            or (retriever.changes - self._changes > min(len(retriever) // 100, STEP))
+        ):
             self.save(wait=0.1)  # whoever makes vectors had the time of `Engine.close`
 
     def stop(self, seconds: float) -> None:
@@ -227,8 +259,8 @@ class IndexFile:
 
     def _write(self, folder: Path, wait: float) -> None:
         engine = self._engine
-        for left in folder.glob(f"{NAME}.*.new"):
-            left.unlink(missing_ok=True)
+        for name in (NAME, TURNS):
+            clear(folder, name)
         # Vectors are published after they are kept: nobody may be in between.
         still = threading.Lock() if engine.indexer is None else engine.indexer.paused()
         if not still.acquire(timeout=wait):
@@ -239,6 +271,7 @@ class IndexFile:
                     covers = self._follow_all()
                     turns, changes = len(engine.retriever), engine.retriever.changes
                     vectors, note = self._made_by(), self._remarks()
+                    draft = self._conversations.draft(covers)
                 engine.store.sync()
                 if turns < LEAST:
                     return
@@ -251,10 +284,23 @@ class IndexFile:
                     changes=changes,
                 ):
                     self._saved, self._turns, self._changes = covers, turns, changes
+                    self._keep_conversations(folder / TURNS, draft)
                     self._failed = None
                     return
         finally:
             still.release()
+
+    def _keep_conversations(self, file: Path, draft: TurnsFileDraft | None) -> None:
+        """Write the conversations; where that fails, no file tells of others than the index."""
+        try:
+            if draft is None:
+                file.unlink(missing_ok=True)
+            else:
+                draft.save(file, self._engine.store)
+                self._lacks = False
+        except WarmsetError:
+            file.unlink(missing_ok=True)
+            raise
 
     def _may_write(self) -> bool:
         indexer = self._engine.indexer

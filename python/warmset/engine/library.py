@@ -11,8 +11,7 @@ from warmset.engine.catalog import Catalog
 from warmset.index.indexer import Indexer
 from warmset.index.labels import TURN_KIND, WORDS_INDEXED, Numbers, role_number
 from warmset.index.vectorizer import Vectorizer
-from warmset.store.derived import Derived
-from warmset.store.records import TurnMeta
+from warmset.store.records import Job, TurnMeta
 from warmset.text import features as traits
 
 if TYPE_CHECKING:
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
-    from warmset.store.records import Job
 
 
 @guarded(
     "self.lock",
-    calls=("place", "relink", "admit", "index_again", "drop", "release"),
+    fields=("_left",),
+    calls=("place", "relink", "admit", "settled", "index_again", "drop", "release"),
 )
 class Library(Catalog):
     """An open store with what is known of its records.
@@ -54,6 +53,7 @@ class Library(Catalog):
         encoding: str,
     ) -> None:
         super().__init__(path, opening=opening, encoding=encoding)
+        self._left: list[tuple[Ledger, int]] = []  # where paths ended before they were moved
         self.indexer = (
             None
             if embedder is None
@@ -66,6 +66,18 @@ class Library(Catalog):
                 items=self._take_rows,
             )
         )
+
+    def settled(self) -> list[Job]:
+        """Return the contexts of messages that the path's end moved away from, each once.
+
+        As long as one is the end, its context may change. The caller holds the lock.
+        """
+        left, self._left = self._left, []
+        return [
+            Job(id_, "context")
+            for ledger, id_ in left
+            if id_ in ledger.entries and ledger.settled(id_) and not ledger.entries[id_].blank
+        ]
 
     def _take_rows(self, made: Sequence[tuple[Job, Vectors]]) -> None:
         """Hand vectors of items to what searches them."""
@@ -93,6 +105,8 @@ class Library(Catalog):
             self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
             return
         length = len(history.path)
+        if history.path and self.indexer is not None:
+            self._left.append((ledger, history.head))
         left, joined = history.move(head)
         ledger.branch(length - len(left))
         if not self.loaded:
@@ -126,7 +140,7 @@ class Library(Catalog):
     ) -> None:
         """Add a stored message to its conversation and to the index."""
         ledger.admit(id_, digest, facts, meta, tokens)
-        self._owner[id_] = ledger
+        self._owners.own(id_, ledger)
         if id_ in self.described:
             ledger.describe(id_, self.described[id_])
         if not (meta.speaker or facts.speaker):
@@ -170,7 +184,7 @@ class Library(Catalog):
         start, done = 1, set[int]()
         while start < end and (page := self.store.page(start)):
             for record in page:
-                ledger = self._owner.get(record.seq)
+                ledger = self.ledgers.owner(record.seq)
                 if ledger is not None and record.seq < end:
                     meta, before = TurnMeta.decode(record.meta), dialects.get(id(ledger))
                     dialects[id(ledger)] = before or meta.dialect
@@ -181,7 +195,8 @@ class Library(Catalog):
             start = page[-1].seq + 1
         for ledger in self.ledgers.values():
             live = set(ledger.history.path)
-            self.retriever.set_live([id_ for id_ in ledger.entries if id_ not in live], False)
+            apart = [id_ for id_ in ledger.entries if id_ in done and id_ not in live]
+            self.retriever.set_live(apart, False)
         return done
 
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
@@ -191,7 +206,7 @@ class Library(Catalog):
         for id_ in ledger.entries:
             if not self.loaded:
                 self.retriever.remove(id_)
-            del self._owner[id_]
+        self._owners.disown(ledger.entries)
         if self.indexer is not None:
             self.indexer.drop(erased)
         del self.ledgers[ledger.tenant, ledger.name]
@@ -214,12 +229,10 @@ class Library(Catalog):
         self.item_indexes.clear()
         self.shelves.clear()
         self.attached.clear()
-        self._owner.clear()
-        self.derived = Derived()
-        self.epochs.clear()
-        self.described.clear()
+        self.forget_derived()
+        self._left.clear()
         self.numbers = Numbers()
         self.cards.clear()
         self.copies.clear()
         if self.indexer is not None:
-            self.indexer.clear()
+            self.indexer.release()

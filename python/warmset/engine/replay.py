@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset._support.locks import guarded
-from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.errors import Erased, InvalidInputError, NotFound, StoreError
 from warmset.state.branch_records import Links
+from warmset.state.kept_ledger import beside_messages
 from warmset.store.derived import KINDS, key_of_scope
 from warmset.store.forgetting import forget_texts
 from warmset.store.records import (
@@ -37,13 +38,20 @@ from warmset.text.hard_facts import forget_words
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset._core import Record
     from warmset.engine.index_file import IndexFile
     from warmset.engine.library import Library
+    from warmset.engine.turns_file import Remembered
     from warmset.index.indexer import Indexer
+    from warmset.store.records import Job
 
 PAGE: Final = 1 << 20
 """Bytes that are read at once while following; most of the time there is nothing to read."""
+
+_AT_ONCE: Final = 256
+"""Records that are read again at once."""
 
 PATH_KINDS: Final = frozenset((TURN, CHECKPOINT, ENTRY, HEAD))
 """Kinds of records of which the messages of a conversation and its path are made."""
@@ -60,18 +68,20 @@ class _News:
         vectors: Turns whose vectors came.
         renewed: Whether another embedder, or the same one anew, makes the vectors from here on.
         erased: Whether something was erased, or removed that was taken up.
+        tombstones: Whether something was erased.
     """
 
     turns: dict[_Name, list[int]] = field(default_factory=dict)
     vectors: set[int] = field(default_factory=set)
     renewed: bool = False
     erased: bool = False
+    tombstones: bool = False
 
 
 @guarded(
     "self._engine.lock",
     fields=("_next",),
-    calls=("catch_up", "start", "index_again", "passed"),
+    calls=("catch_up", "start", "index_again", "read_again", "passed"),
 )
 class Follower:
     """Reads the records of a store, each once.
@@ -108,21 +118,86 @@ class Follower:
         Raises:
             StoreError: The store could not be read.
         """
-        engine, news = self._engine, _News()
+        engine, news, known = self._engine, _News(), None
+        jobs: Sequence[Job] = ()
         if covers := self._index.load():
             engine.loaded = True
             try:
-                self._read(news, covers + 1)
-                if news.erased:
-                    self._forget(news)
+                known = self._index.take_conversations(covers)
+                if known is None:
+                    self._read(news, covers + 1)
+                    if news.erased:
+                        self._forget(news)
+                else:
+                    jobs = self._go_on(covers, known, news)
             finally:
                 engine.loaded = False
             news.vectors.clear()
             news.renewed = news.erased = False
             if not self._index.agrees():
+                if known is not None:
+                    self._take_the_rest(news)
                 news.vectors |= engine.index_again(self._next)
         self._read(news, None)
+        if known is not None and news.tombstones and self._forget(news):
+            # Whoever erased did not know of the files, and they have it still.
+            self._index.has_others()
+            news.erased = False
+            news.vectors |= engine.index_again(self._next)
         self._settle(news)
+        if jobs and engine.indexer is not None:
+            engine.indexer.enqueue(jobs)
+
+    def _take_the_rest(self, news: _News) -> None:
+        """Read all that is left, before the index is made of what there is then."""
+        engine = self._engine
+        engine.loaded = True
+        try:
+            self._read(news, None)
+            if news.erased:
+                self._forget(news)
+        finally:
+            engine.loaded = False
+        news.erased = news.tombstones = False
+
+    def _go_on(self, covers: int, known: Remembered, news: _News) -> Sequence[Job]:
+        """Go on behind records that a file told; return the vectors that may be missing."""
+        self._next = covers + 1
+        if known.embedder is not None:
+            self._embedder(*known.embedder, news)
+        indexer = self._engine.indexer
+        if indexer is None or indexer.vectorizer.views() == known.views:
+            return ()
+        return self._engine.jobs()
+
+    def read_again(self, why: str) -> None:
+        """Take up the conversations that a damaged file had, from the records.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        engine, news = self._engine, _News()
+        self._index.lost_conversations(why)
+        there, before = set(engine.ledgers.here), engine.loaded
+        if engine.indexer is not None:
+            engine.indexer.book.release()
+        engine.loaded = engine.choices_known = True
+        start = 1
+        try:
+            while start < self._next and (page := engine.store.page(start)):
+                for record in page:
+                    if record.seq < self._next and record.kind in PATH_KINDS:
+                        self._elsewhere(record, there, news)
+                    elif record.seq < self._next and record.kind == EMBEDDING:
+                        self._take(record, news)
+                start = page[-1].seq + 1
+        finally:
+            engine.loaded, engine.choices_known = before, False
+        if not before:  # what is in the index may be that of others, too
+            self._index.has_others()
+            ids = engine.index_again(self._next)
+            if engine.indexer is not None and engine.indexer.vectorizer.mismatch() is None:
+                self._publish(engine.indexer, ids)
 
     def index_again(self) -> None:
         """Make the index anew from the records.
@@ -165,7 +240,7 @@ class Follower:
             elif record.kind == REMOVED:
                 news.erased = news.erased or self._concerns(record)
             elif record.kind == TOMBSTONE:
-                news.erased = True
+                news.erased = news.tombstones = True
             else:
                 self._placed(record, news)
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
@@ -186,12 +261,7 @@ class Follower:
                 ledger.history.keep(record.seq, before)
 
     def _derived(self, record: Record) -> None:
-        engine = self._engine
-        made = engine.derived.take(record)
-        if made is not None:
-            engine.take_description(made)
-            engine.take_epoch(made)
-            engine.take_choices(made)
+        self._engine.take_derived(record)
 
     def _turn(self, record: Record, news: _News) -> None:
         engine = self._engine
@@ -240,19 +310,26 @@ class Follower:
 
     def _checkpoint(self, record: Record, news: _News) -> None:
         engine, fields = self._engine, checkpoint(record.meta)
-        if fields.get("what") == "embedder" and engine.indexer is not None:
-            identity = Identity.decode(fields, record.payload)
-            known = engine.indexer.vectorizer.identity
-            if known is None or known.generation != identity.generation:
-                engine.indexer.vectorizer.remember(identity)
-                news.renewed = True
-        elif fields.get("what") == "embedder":
-            self._index.foreign = True
+        if fields.get("what") == "embedder":
+            self._embedder(record.meta, record.payload, news)
         elif fields.get("what") == "links":
             ledger = engine.ledger(*names_of(record.key))
             engine.relink(ledger, Links.decode(fields), record.seq)
         elif fields.get("what") == "head":
             engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]), record.seq)
+
+    def _embedder(self, meta: bytes, payload: bytes, news: _News) -> None:
+        """Take up which embedder makes the vectors from here on."""
+        engine = self._engine
+        engine.embedder = meta, payload
+        if engine.indexer is None:
+            self._index.foreign = True
+            return
+        identity = Identity.decode(checkpoint(meta), payload)
+        known = engine.indexer.vectorizer.identity
+        if known is None or known.generation != identity.generation:
+            engine.indexer.vectorizer.remember(identity)
+            news.renewed = True
 
     def _settle(self, news: _News) -> None:
         """Do what is done once for many records."""
@@ -271,6 +348,7 @@ class Follower:
         self._publish(indexer, news.vectors)
         for name, ids in news.turns.items():
             indexer.enqueue(self._engine.jobs_of(name, ids))
+        indexer.enqueue(self._engine.settled())
 
     def _publish(self, indexer: Indexer, ids: set[int]) -> None:
         for id_ in sorted(ids):
@@ -280,32 +358,65 @@ class Follower:
                 except (Erased, NotFound):
                     continue
 
-    def _forget(self, news: _News) -> None:
-        """Drop what was erased; of a conversation that lost a part, the rest is read once more."""
+    def _forget(self, news: _News) -> bool:
+        """Drop what was erased; of a conversation that lost a part, the rest is read once more.
+
+        Returns:
+            Whether any conversation lost a part.
+        """
         engine = self._engine
-        gone_records = engine.derived.forget(engine.is_gone)
-        for gone_record in gone_records:
-            engine.drop_description(gone_record)
-            engine.drop_choices(gone_record)
-        engine.drop_epochs(gone_records)
+        engine.drop_derived()
         again: set[_Name] = set()
-        for name, ledger in list(engine.ledgers.items()):
-            known = [*ledger.entries, *ledger.history.opaque]
-            gone = [id_ for id_ in known if engine.is_gone(id_)]
-            if not gone:
+        rest: set[int] = set()
+        names = engine.ledgers.losing(engine.gone_of)
+        for name in names:
+            ledger = engine.ledgers.get(name)
+            if (
+                ledger is None
+            ):  # its part of the file was damaged, and the records say nothing of it
                 continue
-            if len(gone) < len(known):
+            known = [*ledger.entries, *beside_messages(ledger)]
+            gone = engine.gone_of(name, known)
+            left = set(known).difference(gone)
+            if left:
                 again.add(name)
+                rest |= left
             engine.drop(ledger, gone)
+            if engine.indexer is not None:
+                engine.indexer.book.review(known, engine.is_gone)
             news.turns.pop(name, None)
-        start = 1
-        while again and (page := engine.store.page(start)):
-            for record in page:
-                if record.seq < self._next and record.kind in PATH_KINDS:
-                    self._again(record, again, news)
-            start = page[-1].seq + 1
+        self._read_rest(again, sorted(rest), news)
         for attached in engine.attached.values():
             attached.forget()
+        if names:
+            self._index.outdated()
+        return bool(names)
+
+    def _read_rest(self, again: set[_Name], ids: Sequence[int], news: _News) -> None:
+        """Read entries and moves of conversations once more.
+
+        Where one cannot be read, another copy of it may lie elsewhere: then all is looked through.
+        """
+        records = self._engine.store.get_many
+        try:
+            for at in range(0, len(ids), _AT_ONCE):
+                for record in records(ids[at : at + _AT_ONCE]):
+                    self._again(record, again, news)
+        except StoreError:
+            start = 1
+            while page := self._engine.store.page(start):
+                for record in page:
+                    if record.seq < self._next and record.kind in PATH_KINDS:
+                        self._again(record, again, news)
+                start = page[-1].seq + 1
+
+    def _elsewhere(self, record: Record, there: set[_Name], news: _News) -> None:
+        try:
+            wanted = bool(record.key) and names_of(record.key) not in there
+        except ValueError:
+            return
+        if wanted:
+            self._take(record, news)
 
     def _again(self, record: Record, again: set[_Name], news: _News) -> None:
         try:

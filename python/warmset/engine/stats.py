@@ -20,11 +20,11 @@ def figures(engine: Engine, tenant: str) -> dict[str, Any]:
     """
     indexer = engine.indexer
     report = engine.store.report()
-    own = [ledger for ledger in engine.ledgers.values() if ledger.tenant == tenant]
+    own = [one for one in engine.ledgers.outlines() if one.name[0] == tenant]
     return {
         **engine.store.stats(),
-        "messages": sum(len(ledger.entries) for ledger in own),
-        "conversations": sum(bool(ledger.entries) for ledger in own),
+        "messages": sum(one.turns for one in own),
+        "conversations": len(own),
         "rows": engine.retriever.rows,
         "index": engine.index.figures(),
         "simd": engine.retriever.tier,

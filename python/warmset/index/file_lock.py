@@ -1,7 +1,7 @@
-"""The file beside a store that holds its index, and the lock that savers and erasers share.
+"""The files beside a store that hold its index, and the lock that savers and erasers share.
 
-The file is a cache: a save replaces it as a whole, and an erasure deletes it first. Both hold the
-lock on `LOCK`, so no file whose writing began before an erasure appears after it.
+The files are caches: a save replaces each as a whole, and an erasure deletes them first. Both hold
+the lock on `LOCK`, so no file whose writing began before an erasure appears after it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "index"
 """The index, in the directory of its store."""
+
+TURNS: Final = "turns"
+"""What is known of conversations, beside the index; written and deleted with it."""
 
 LOCK: Final = "index.lock"
 """An empty file; the process that has locked it may write or delete the index."""
@@ -44,8 +47,15 @@ def remove(folder: Path) -> None:
     Raises:
         OSError: The operating system refused.
     """
-    for file in [folder / NAME, *folder.glob(f"{NAME}.*.new")]:
-        file.unlink(missing_ok=True)
+    for name in (TURNS, NAME):
+        (folder / name).unlink(missing_ok=True)
+        clear(folder, name)
+
+
+def clear(folder: Path, name: str) -> None:
+    """Delete the incomplete files of crashed processes that a name has; see `remove`."""
+    for left in folder.glob(f"{name}.*.new"):
+        left.unlink(missing_ok=True)
 
 
 def _lock(folder: Path) -> AbstractContextManager[object] | None:

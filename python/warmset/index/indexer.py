@@ -104,6 +104,11 @@ class Indexer:
         """Remove all searched vectors: another embedder's will replace them."""
         self._searched.clear()
 
+    def release(self) -> None:
+        """Give the memory back, with the files that vectors are looked up in; it is closed."""
+        self.clear()
+        self.book.release()
+
     def paused(self) -> threading.Lock:
         """Return a context manager that pauses the embedding."""
         return self._work
@@ -138,6 +143,12 @@ class Indexer:
         """Return failed turns, with the reason; they are retried later, or at once by `flush`."""
         with self._wake:
             return self._backlog.failed()
+
+    def complete(self) -> str:
+        """Return the views of which nothing is to be made any more; empty if something is."""
+        with self._wake:
+            done = self._backlog.idle and not self._backlog.full and not self._backlog.failed()
+        return self.vectorizer.views() if done and self._embeds else ""
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until nothing is pending, and retry failures.

@@ -60,6 +60,9 @@ class Vectorizer:
         durable: Whether the store outlives the process, so that an embedder without a fingerprint
             must be identified by a probe.
         contexts: Whether a turn is also embedded with its neighbours.
+
+    Attributes:
+        newest: The highest generation of an embedder that was seen.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class Vectorizer:
         self._source = source
         self._durable = durable
         self._probed = False
-        self._newest = 0
+        self.newest = 0
         self._around: dict[int, list[int]] = {}
 
     def remember(self, identity: Identity) -> None:
@@ -82,7 +85,7 @@ class Vectorizer:
 
     def seen(self, generation: int) -> None:
         """Record a generation, so that its number is not used again."""
-        self._newest = max(self._newest, generation)
+        self.newest = max(self.newest, generation)
 
     def mismatch(self) -> EmbedderMismatch | None:
         """Return why this embedder does not match the store's vectors, if that is known."""
@@ -110,6 +113,10 @@ class Vectorizer:
     def wanted(self, jobs: Sequence[Job]) -> Sequence[Job]:
         """Leave out the views that are not embedded."""
         return jobs if self.contexts else [job for job in jobs if job.view != "context"]
+
+    def views(self) -> str:
+        """Name the views that are embedded."""
+        return "turn context" if self.contexts else "turn"
 
     def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
         """Embed turns and contexts; a job without a text is left out.
@@ -166,10 +173,10 @@ class Vectorizer:
 
     def begin(self, dim: int, probe: Vectors | None = None) -> Identity:
         """Make this embedder the one that makes the store's vectors from here on."""
-        self._newest += 1
+        self.newest += 1
         name, fingerprint = self.embedder.name, self.embedder.fingerprint
         self.identity = Identity(
-            name=name, fingerprint=fingerprint, dim=dim, generation=self._newest, probe=probe
+            name=name, fingerprint=fingerprint, dim=dim, generation=self.newest, probe=probe
         )
         return self.identity
 

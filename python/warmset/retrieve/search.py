@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from warmset.errors import InvalidInputError, NotFound
+from warmset.errors import InvalidInputError
 from warmset.index.labels import role_number
 from warmset.index.query_vectors import QueryVectors, given_vector
 from warmset.options import CATCH_UP, Filter, Weights
@@ -87,9 +87,8 @@ def _wanted(engine: Engine, where: Filter) -> Callable[[int], bool]:
     def wanted(id_: int) -> bool:
         if id_ in excluded:
             return False
-        try:
-            ledger = engine.owner(id_)
-        except NotFound:  # erased meanwhile
+        ledger = engine.near(id_)
+        if ledger is None:  # erased meanwhile, or an item
             return False
         tenant, conversation = ledger.numbers
         within = tenant == where.tenant and where.conversation in (None, conversation)

@@ -76,6 +76,7 @@ class Step(NamedTuple):
     ),
     calls=(
         "add",
+        "restore",
         "expect",
         "head_at",
         "keep",
@@ -157,6 +158,10 @@ class History:
             self.awaited_after = id_ if self.awaited else None
         self.moved = id_
         self.path.append(id_)
+
+    def restore(self, turns: Turns) -> None:
+        """Take up a tree and its path in the place of an empty one."""
+        self.turns, self.path = turns, turns.path()
 
     def keep(self, id_: int, parent: int) -> None:
         """Take up an entry that is no message.

@@ -52,6 +52,7 @@ class Entries(Mapping[int, Entry]):
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._described: dict[int, Described] = {}
+        self._decided: dict[int, bool] = {}  # what was so before they were described
         self._young: dict[int, Entry] = {}
         self._old: dict[int, Entry] = {}
 
@@ -78,11 +79,16 @@ class Entries(Mapping[int, Entry]):
         """
         old = self[id_]
         self._described[id_] = described
-        decision = old.decision if described.decision is None else described.decision
+        ruled = self._decided.setdefault(id_, old.decision)
+        decision = ruled if described.decision is None else described.decision
         self._turns.decide(id_, decision)
         self._young.pop(id_, None)
         self._old.pop(id_, None)
         return None if decision == old.decision else decision
+
+    def decided(self) -> dict[int, bool]:
+        """Return whether described messages settle something by the built-in rules."""
+        return self._decided
 
     def of(self, ids: Iterable[int]) -> list[Entry]:
         """Return messages by their ids, in order."""

@@ -26,6 +26,7 @@ from warmset.text.features import Addressed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from warmset._core import Turns
     from warmset.messages import Dialect, Facts
     from warmset.messages.canonical import Variant
     from warmset.messages.prefix import PrefixHash
@@ -59,10 +60,12 @@ if TYPE_CHECKING:
         "began_here",
         "standing",
         "columns",
+        "session",
     ),
-    fields=("_accounts", "_session"),
+    fields=("_accounts",),
     calls=(
         "admit",
+        "restore",
         "describe",
         "live",
         "accounts",
@@ -91,6 +94,7 @@ class Ledger:
         pinned: The request with which the exchange began, and the ids of the memories that were
             pinned then, the newest first.
         forms: The canonical forms of its messages, as far as they were needed.
+        session: The number of the last message's session, its name, and the message's time.
     """
 
     tenant: str
@@ -118,8 +122,8 @@ class Ledger:
     began_here: bool = False
     standing: Standing | None = None
     columns: Columns = field(default_factory=Columns)
+    session: tuple[int, str | None, float] = (0, None, 0.0)
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
-    _session: tuple[int, str | None, float] = (0, None, 0.0)
 
     def __post_init__(self) -> None:
         self.entries = Entries(self.history.turns)
@@ -148,10 +152,15 @@ class Ledger:
         )
         self.history.add(id_, digest, row)
         if meta.behind is not None and meta.behind.system is not None:
-            self.sent_lists.ever = True
+            self.sent_lists.stored = self.sent_lists.ever = True
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect
+
+    def restore(self, turns: Turns) -> None:
+        """Take up the messages of a conversation that has none yet."""
+        self.history.restore(turns)
+        self.entries = Entries(turns)
 
     def describe(self, id_: int, described: Described) -> None:
         """Take up the description of a message that a callable made.
@@ -249,12 +258,12 @@ class Ledger:
         return at if at < len(path) and path[at] == id_ else None
 
     def _session_of(self, meta: TurnMeta) -> int:
-        number, name, last = self._session
+        number, name, last = self.session
         given = meta.session
         fresh = given != name if given is not None else meta.at - last > SESSION_GAP
         fresh = fresh and bool(self.entries)
         number += fresh
-        self._session = (number, given if given is not None else (None if fresh else name), meta.at)
+        self.session = (number, given if given is not None else (None if fresh else name), meta.at)
         return number
 
 

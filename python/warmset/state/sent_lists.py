@@ -56,17 +56,18 @@ class SentList:
 
 @guarded(
     "engine",
-    fields=("_last", "_several", "ever"),
+    fields=("_last", "_several", "ever", "stored"),
 )
 class SentLists:
     """What is known of the lists that a conversation's next reply may be made behind.
 
     Attributes:
         ever: Whether any list was made, in this process or before a stored reply.
+        stored: Whether one was made before a stored reply.
     """
 
     def __init__(self) -> None:
-        self.ever = False
+        self.ever = self.stored = False
         self._last: SentList | None = None
         self._several = False
 

@@ -169,9 +169,19 @@ class Derived:
             self._held[scope][made.hash] = made.id
         return made
 
-    def forget(self, is_erased: Callable[[int], bool]) -> list[Made]:
-        """Remove the erased records, and return them."""
-        gone = [one for id_, one in self._known.items() if is_erased(id_)]
+    def forget(
+        self, erased: Callable[[tuple[str, str | None], list[int]], list[int]]
+    ) -> list[Made]:
+        """Remove the erased records, and return them.
+
+        Args:
+            erased: Returns which of some ids of a tenant, or of a conversation, were erased.
+        """
+        scopes: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
+        for one in self._known.values():
+            scopes[one.tenant, one.conversation].append(one.id)
+        left = [id_ for scope, ids in scopes.items() for id_ in erased(scope, ids)]
+        gone = [self._known[id_] for id_ in sorted(left)]
         lost: set[tuple[_Scope, bytes]] = set()
         for one in gone:
             del self._known[one.id], self._lists[one.kind, one.tenant][one.id]

@@ -9,9 +9,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from warmset.text.temporal import mentions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 READ: Final = 4_000
 """The most characters of a turn that are read; what a person writes comes early in it."""
@@ -137,6 +140,16 @@ class Addressed:
             if found:
                 self._calls[role].update(found)
                 self._names = None
+
+    def heard(self) -> dict[str, dict[str, int]]:
+        """Return how often each side called each name, for `restore`."""
+        return {role: dict(calls) for role, calls in self._calls.items() if calls}
+
+    def restore(self, heard: Mapping[str, Mapping[str, int]]) -> None:
+        """Take up what `heard` returned."""
+        for role, calls in heard.items():
+            self._calls[role] = Counter(calls)
+        self._names = None
 
     def names(self) -> dict[str, tuple[str, str]]:
         """Return names, folded, each with how it is written and the role of its bearer."""

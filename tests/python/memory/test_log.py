@@ -295,6 +295,14 @@ def index(heard, tmp_path, monkeypatch):
         damaged = heard.named("fell_back", "index")[-1]
         assert (damaged.levelname, damaged.to) == ("WARNING", "records")
         assert damaged.why.isidentifier(), "a class"
+        assert memory.conversation("log").ids
+        memory.flush(30)
+    file = path / file_lock.TURNS
+    file.write_bytes(b"\0" * 100 + file.read_bytes()[100:])
+    with Memory.open(path, embedder=bag) as memory:
+        [damaged] = heard.named("fell_back", "turns")
+        assert (damaged.levelname, damaged.to) == ("WARNING", "records")
+        assert damaged.path == str(path)
 
         def broken(_path):
             raise OSError(MARKER)
