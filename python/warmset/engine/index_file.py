@@ -270,8 +270,9 @@ class IndexFile:
                 with engine.lock:
                     covers = self._follow_all()
                     turns, changes = len(engine.retriever), engine.retriever.changes
-                    vectors, note = self._made_by(), self._remarks()
-                    draft = self._conversations.draft(covers)
+                    told = digest(engine.ledgers)
+                    vectors, note = self._made_by(), self._remarks(told)
+                    draft = self._conversations.draft(covers, told)
                 engine.store.sync()
                 if turns < LEAST:
                     return
@@ -341,8 +342,8 @@ class IndexFile:
         indexer = self._engine.indexer
         return "" if indexer is None else indexer.vectorizer.made_by()
 
-    def _remarks(self) -> bytes:
+    def _remarks(self, told: str) -> bytes:
         engine = self._engine
         numbers, named = engine.numbers.used(names(engine.ledgers))
-        about = {"form": FORM, "digest": digest(engine.ledgers)}
+        about = {"form": FORM, "digest": told}
         return json.dumps({**about, "numbers": numbers, "names": named}).encode()

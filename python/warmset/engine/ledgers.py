@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from warmset.errors import IndexDamaged
 from warmset.state.kept_ledger import beside_messages, beside_saved
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from warmset._core import SavedTurns, Turns
     from warmset.state.ledger import Ledger
+
+_T = TypeVar("_T")
 
 Name = tuple[str, str]
 """A tenant and a conversation."""
@@ -41,6 +43,11 @@ def key_bytes(name: Name) -> bytes:
 def _name(key: bytes) -> Name:
     tenant, conversation = json.loads(key)
     return tenant, conversation
+
+
+def _ids(saved: SavedTurns, number: int) -> list[int]:
+    """Return the ids of the records of a saved conversation."""
+    return [*saved.ids(number), *beside_saved(saved.beside(number))]
 
 
 class Owners:
@@ -158,22 +165,15 @@ class Ledgers(MutableMapping[Name, "Ledger"]):
 
     def fingerprints(self) -> list[tuple[Name, bytes]]:
         """Return the fingerprint of each conversation with messages, in the order of names."""
-        try:
-            found = [(at, name) for at, name in self.apart() if self.file().count(at)]
-            apart = [(name, self.file().fingerprint(at)) for at, name in found]
-        except IndexDamaged as error:
-            self._leave(str(error))
-            apart = []
+        apart = self._of_apart(
+            lambda saved, at, name: (name, saved.fingerprint(at)) if saved.count(at) else None
+        )
         here = ((name, one) for name, one in self.here.items() if one.entries)
         return sorted([*apart, *((name, one.history.turns.fingerprint()) for name, one in here)])
 
     def speakers(self) -> list[tuple[Name, set[str]]]:
         """Return who speaks in each conversation with messages."""
-        try:
-            apart = [(name, self.file().load(at)[0]) for at, name in self.apart()]
-        except IndexDamaged as error:
-            self._leave(str(error))
-            apart = []
+        apart = self._of_apart(lambda saved, at, name: (name, saved.load(at)[0]))
         here = [(name, one.history.turns) for name, one in self.here.items()]
         return [(name, set(turns.speakers())) for name, turns in [*here, *apart] if len(turns)]
 
@@ -183,22 +183,15 @@ class Ledgers(MutableMapping[Name, "Ledger"]):
         Args:
             gone: Returns which of some entries of a conversation are gone.
         """
-        try:
-            apart = [name for at, name in self.apart() if gone(name, self._ids(at))]
-        except (IndexDamaged, TypeError, ValueError) as error:
-            self._leave(str(error))
-            apart = []
+        apart = self._of_apart(
+            lambda saved, at, name: name if gone(name, _ids(saved, at)) else None
+        )
         here = [
             name
             for name, one in self.here.items()
             if gone(name, [*one.entries, *beside_messages(one)])
         ]
         return [*here, *apart]
-
-    def _ids(self, number: int) -> list[int]:
-        """Return the ids of the records of a saved conversation."""
-        saved = self.file()
-        return [*saved.ids(number), *beside_saved(saved.beside(number))]
 
     def apart(self) -> list[tuple[int, Name]]:
         """Return the numbers and names of saved conversations that were not taken up.
@@ -233,19 +226,26 @@ class Ledgers(MutableMapping[Name, "Ledger"]):
             return self.owners.near(id_)
 
     def _all(self) -> list[Outline]:
-        try:
-            apart = [
-                Outline(name, self.file().first(at), self.file().count(at))
-                for at, name in self.apart()
-            ]
-        except IndexDamaged as error:
-            self._leave(str(error))
-            apart = []
+        apart = self._of_apart(
+            lambda saved, at, name: Outline(name, saved.first(at), saved.count(at))
+        )
         here = [
             Outline(name, next(iter(one.entries), 0), len(one.entries))
             for name, one in self.here.items()
         ]
         return [*here, *apart]
+
+    def _of_apart(self, read: Callable[[SavedTurns, int, Name], _T | None]) -> list[_T]:
+        """Read something of each saved conversation that was not taken up; None is left out.
+
+        Where the file is damaged all are taken up, and there are none any more.
+        """
+        try:
+            found = [read(self.file(), at, name) for at, name in self.apart()]
+        except (IndexDamaged, TypeError, ValueError) as error:
+            self._leave(str(error))
+            return []
+        return [one for one in found if one is not None]
 
     def _load(self, name: Name, number: int) -> Ledger:
         """Take up a saved conversation.

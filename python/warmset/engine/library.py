@@ -68,7 +68,7 @@ class Library(Catalog):
         )
 
     def settled(self) -> list[Job]:
-        """Return the contexts of messages that the path's end moved away from, each once.
+        """Return the contexts of messages that the path's end moved away from.
 
         As long as one is the end, its context may change. The caller holds the lock.
         """
@@ -203,9 +203,8 @@ class Library(Catalog):
         """Remove a conversation with erased messages; the rest of it is read again."""
         self.cards.clear()
         self.copies.clear()
-        for id_ in ledger.entries:
-            if not self.loaded:
-                self.retriever.remove(id_)
+        for id_ in () if self.loaded else ledger.entries:
+            self.retriever.remove(id_)
         self._owners.disown(ledger.entries)
         if self.indexer is not None:
             self.indexer.drop(erased)

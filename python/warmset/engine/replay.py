@@ -38,7 +38,7 @@ from warmset.text.hard_facts import forget_words
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from warmset._core import Record
     from warmset.engine.index_file import IndexFile
@@ -125,9 +125,7 @@ class Follower:
             try:
                 known = self._index.take_conversations(covers)
                 if known is None:
-                    self._read(news, covers + 1)
-                    if news.erased:
-                        self._forget(news)
+                    self._read_and_forget(news, covers + 1)
                 else:
                     jobs = self._go_on(covers, known, news)
             finally:
@@ -135,8 +133,13 @@ class Follower:
             news.vectors.clear()
             news.renewed = news.erased = False
             if not self._index.agrees():
-                if known is not None:
-                    self._take_the_rest(news)
+                if known is not None:  # the index is made of what there is behind the file, too
+                    engine.loaded = True
+                    try:
+                        self._read_and_forget(news, None)
+                    finally:
+                        engine.loaded = False
+                    news.erased = news.tombstones = False
                 news.vectors |= engine.index_again(self._next)
         self._read(news, None)
         if known is not None and news.tombstones and self._forget(news):
@@ -148,17 +151,10 @@ class Follower:
         if jobs and engine.indexer is not None:
             engine.indexer.enqueue(jobs)
 
-    def _take_the_rest(self, news: _News) -> None:
-        """Read all that is left, before the index is made of what there is then."""
-        engine = self._engine
-        engine.loaded = True
-        try:
-            self._read(news, None)
-            if news.erased:
-                self._forget(news)
-        finally:
-            engine.loaded = False
-        news.erased = news.tombstones = False
+    def _read_and_forget(self, news: _News, until: int | None) -> None:
+        self._read(news, until)
+        if news.erased:
+            self._forget(news)
 
     def _go_on(self, covers: int, known: Remembered, news: _News) -> Sequence[Job]:
         """Go on behind records that a file told; return the vectors that may be missing."""
@@ -182,15 +178,11 @@ class Follower:
         if engine.indexer is not None:
             engine.indexer.book.release()
         engine.loaded = engine.choices_known = True
-        start = 1
         try:
-            while start < self._next and (page := engine.store.page(start)):
-                for record in page:
-                    if record.seq < self._next and record.kind in PATH_KINDS:
-                        self._elsewhere(record, there, news)
-                    elif record.seq < self._next and record.kind == EMBEDDING:
-                        self._take(record, news)
-                start = page[-1].seq + 1
+            for record in self._taken_up():
+                name = _name_of(record) if record.kind in PATH_KINDS else None
+                if record.kind == EMBEDDING or (name is not None and name not in there):
+                    self._take(record, news)
         finally:
             engine.loaded, engine.choices_known = before, False
         if not before:  # what is in the index may be that of others, too
@@ -236,7 +228,7 @@ class Follower:
             if record.kind == EMBEDDING:
                 self._vector(record, news)
             elif record.kind in KINDS:
-                self._derived(record)
+                self._engine.take_derived(record)
             elif record.kind == REMOVED:
                 news.erased = news.erased or self._concerns(record)
             elif record.kind == TOMBSTONE:
@@ -259,9 +251,6 @@ class Follower:
             elif record.seq not in ledger.history.opaque:
                 before = ledger.history.head if record.parent is None else record.parent
                 ledger.history.keep(record.seq, before)
-
-    def _derived(self, record: Record) -> None:
-        self._engine.take_derived(record)
 
     def _turn(self, record: Record, news: _News) -> None:
         engine = self._engine
@@ -371,9 +360,7 @@ class Follower:
         names = engine.ledgers.losing(engine.gone_of)
         for name in names:
             ledger = engine.ledgers.get(name)
-            if (
-                ledger is None
-            ):  # its part of the file was damaged, and the records say nothing of it
+            if ledger is None:  # its part was damaged, and the records say nothing of it
                 continue
             known = [*ledger.entries, *beside_messages(ledger)]
             gone = engine.gone_of(name, known)
@@ -403,26 +390,26 @@ class Follower:
                 for record in records(ids[at : at + _AT_ONCE]):
                     self._again(record, again, news)
         except StoreError:
-            start = 1
-            while page := self._engine.store.page(start):
-                for record in page:
-                    if record.seq < self._next and record.kind in PATH_KINDS:
-                        self._again(record, again, news)
-                start = page[-1].seq + 1
+            for record in self._taken_up():
+                if record.kind in PATH_KINDS:
+                    self._again(record, again, news)
 
-    def _elsewhere(self, record: Record, there: set[_Name], news: _News) -> None:
-        try:
-            wanted = bool(record.key) and names_of(record.key) not in there
-        except ValueError:
-            return
-        if wanted:
-            self._take(record, news)
+    def _taken_up(self) -> Iterator[Record]:
+        """Read the records that were taken up once more."""
+        start = 1
+        while start < self._next and (page := self._engine.store.page(start)):
+            yield from (record for record in page if record.seq < self._next)
+            start = page[-1].seq + 1
 
     def _again(self, record: Record, again: set[_Name], news: _News) -> None:
-        try:
-            wanted = bool(record.key) and names_of(record.key) in again
-        except ValueError:
-            return
-        if wanted:
+        if _name_of(record) in again:
             self._take(record, news)
             news.vectors.add(record.seq)
+
+
+def _name_of(record: Record) -> _Name | None:
+    """Return the conversation of a record; None if it is of none."""
+    try:
+        return names_of(record.key) if record.key else None
+    except ValueError:
+        return None

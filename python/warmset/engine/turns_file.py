@@ -172,11 +172,12 @@ class TurnsFile:
         if (indexer := engine.indexer) is not None:
             indexer.book.restore(engine.ledgers.file(), note["generation"], note["twice"])
 
-    def draft(self, covers: int) -> TurnsFileDraft | None:
+    def draft(self, covers: int, told: str) -> TurnsFileDraft | None:
         """Return what is to be written; None if that is not to be relied on.
 
         Args:
             covers: The id of the last record; everything up to it is taken up.
+            told: The digest of all conversations.
         """
         engine = self._engine
         if engine.lost:  # whoever opens the store is to be told of it
@@ -188,7 +189,7 @@ class TurnsFile:
             "covers": covers,
             "encoding": engine.encoding,
             "last": self._last(covers),
-            "digest": digest(ledgers),
+            "digest": told,
             "derived": list(engine.derived),
             "choices": [made.id for made in engine.choices.values()],
             # Not its id: whoever reads a record of an old segment has all places there in memory.

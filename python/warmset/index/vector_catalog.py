@@ -117,7 +117,7 @@ class VectorBook:
             return no_rows()
         rows = self._saved.vectors()
         newer = {
-            (of, generation, _VIEWS.index(view)): None
+            (of, generation, _VIEWS.index(view))
             for generation, of, view in [*list(self._seqs), *list(self._left)]
         }
         gone = np.array(sorted({*self._gone, *(of for of, _, _ in newer)}), np.uint64)

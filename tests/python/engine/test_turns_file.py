@@ -130,6 +130,13 @@ def alone(path):
         (path / name).unlink(missing_ok=True)
 
 
+def from_records(path):
+    """Return what is known of a store once its files are gone."""
+    alone(path)
+    with opened(path) as memory:
+        return known(memory)
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("describes", [False, True])
 def test_what_the_file_says_is_what_the_records_say(seed, describes, tmp_path):
@@ -207,9 +214,7 @@ def test_a_file_is_written_again_from_what_was_not_taken_up(tmp_path):
         assert source(memory) == (True, 0)
         found = known(memory)
         assert len(found["ledgers"]) == 4
-    alone(tmp_path)
-    with opened(tmp_path) as memory:
-        assert known(memory) == found
+    assert from_records(tmp_path) == found
 
 
 def test_a_store_of_an_earlier_version_gets_the_file(tmp_path):
@@ -410,9 +415,7 @@ def test_an_erasure_over_a_damaged_file_leaves_nothing(large, monkeypatch):
             found = known(memory)
             hits = [hit.id for hit in memory.search("zebra umbrella", k=500)]
             assert all(id_ in memory._engine._owners for id_ in hits)
-        alone(place)
-        with opened(place) as memory:
-            assert known(memory) == found
+        assert from_records(place) == found
 
 
 def test_a_conversation_that_was_only_asked_for_is_not_saved(tmp_path):

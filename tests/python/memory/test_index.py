@@ -462,8 +462,8 @@ def test_a_save_begins_anew_when_a_turn_comes_between(path, tmp_path, monkeypatc
     with opened(path) as memory:
         more = [talk(1, 1_000)]
 
-        def between(index):
-            told = remarks(index)
+        def between(index, digest):
+            told = remarks(index, digest)
             if more:
                 memory.conversation("log").append(more.pop())
             return told
