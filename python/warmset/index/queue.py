@@ -49,6 +49,7 @@ class Backlog:
         self._most = most
         self._queue: deque[Job] = deque()
         self._taken: list[Job] = []
+        self._again: set[Job] = set()  # contexts that were asked for while they were made
         self._asked: set[Job] = set()
         self._turns = 0  # a count of the failed ones, to answer quickly
         self._failed: dict[Job, _Failure] = {}
@@ -67,6 +68,8 @@ class Backlog:
         """
         for job in dict.fromkeys(jobs):
             if job in self._asked or self._waits(job) or there(job):
+                if job.view == "context" and job in self._taken:
+                    self._again.add(job)  # it may have other neighbours than it was read with
                 continue
             if self._room() > 0:
                 self._ask(job)
@@ -109,6 +112,9 @@ class Backlog:
         self._asked -= ended
         self._turns -= _turns(ended)
         self._taken = []
+        for job in self._again.difference(made.failed):
+            self._ask(job)
+        self._again.clear()
         return lost
 
     def wake(self, now: float) -> float | None:
@@ -155,6 +161,7 @@ class Backlog:
             self._looking.difference_update(ids)
         self._queue = deque(job for job in self._queue if job.id not in ids)
         self._asked = {job for job in self._asked if job.id not in ids}
+        self._again = {job for job in self._again if job.id not in ids}
         self._turns = _turns(self._asked)
         self._failed = {job: one for job, one in self._failed.items() if job.id not in ids}
         self._tried = {job: tries for job, tries in self._tried.items() if job.id not in ids}

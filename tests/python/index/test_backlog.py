@@ -83,6 +83,20 @@ def test_what_is_there_or_known_is_not_queued():
     assert not waiting.queued, "it is at work"
 
 
+def test_a_context_that_is_asked_for_while_it_is_made_is_made_again():
+    waiting, wanted = Backlog(9), [Job(1, "turn"), *(Job(at, "context") for at in (1, 2, 3, 4))]
+    waiting.add(wanted, nowhere)
+    waiting.take(4)
+    waiting.add([Job(at, "context") for at in (1, 2, 3)], nowhere)
+    waiting.add([*turns(1), Job(4, "context")], nowhere)
+    waiting.forget([2])
+    waiting.done(Outcome({Job(3, "context"): "no"}), 0.0)
+    assert waiting.take(9) == [Job(4, "context"), Job(1, "context")]
+    waiting.done(Outcome(), 0.0)
+    assert waiting.idle, "what failed is tried again for itself"
+    assert not waiting.queued
+
+
 def test_what_is_erased_is_forgotten_wherever_it_is():
     waiting = queue(4, 1, 2, 3, 4, 5, 6)
     waiting.take(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 
 import numpy as np
@@ -208,3 +209,27 @@ def test_queries_that_were_asked_last_are_kept():
     assert bag.calls == CACHED + 1
     cache.get(names[1], 1.0)
     assert bag.calls == CACHED + 2, "it had to leave"
+
+
+def test_a_context_that_had_no_neighbour_while_it_was_read_is_made_when_it_has_one(tmp_path):
+    bag, at, go_on = Bag(), threading.Semaphore(0), threading.Semaphore(0)
+
+    def wait(_texts):
+        at.release()
+        assert go_on.acquire(timeout=60)
+
+    with Memory.open(tmp_path, embedder=bag) as memory:
+        log = memory.conversation("a")
+        bag.before = wait
+        log.append({"role": "user", "content": "first"})
+        assert at.acquire(timeout=60)  # the first one's own vector is made
+        log.append([{"role": "user", "content": "second"}] * 2)  # and its context is to be
+        log.truncate(log.ids[0])
+        go_on.release()
+        assert at.acquire(timeout=60)  # it was read, without a neighbour
+        log.append({"role": "user", "content": "third"})
+        bag.before = lambda _texts: None
+        go_on.release()
+        assert memory.flush(60)
+        made = [text for text in bag.texts if text.startswith("first\n")]
+        assert made == ["first\nthird"]
