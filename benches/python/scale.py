@@ -142,6 +142,7 @@ def measured(place: Path, size: int) -> dict[str, float]:
     found["append"] = timed(lambda: log.append(talk(3, 1)), 9)
     found["remember"] = timed(lambda: memory.remember(next(queries)))
     kept = log.messages()
+    found["first sync"] = timed(lambda: log.sync(kept), 1)
     found["sync, kept"] = timed(lambda: log.sync(kept))
     fresh = json.dumps(kept)
     found["sync, fresh"] = timed(lambda: log.sync(json.loads(fresh)))

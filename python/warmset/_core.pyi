@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime
 from os import PathLike
 from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
@@ -27,6 +27,7 @@ __all__ = [
     "Listed",
     "LogHandle",
     "Outcome",
+    "PlainHasher",
     "Record",
     "Retriever",
     "SavedTurns",
@@ -717,12 +718,17 @@ class TurnsDraft:
 class ListCopy:
     def __new__(cls) -> ListCopy: ...
     def known(
-        self, given: list[Any], *, fixed: bool = False
+        self, given: list[Any], *, fixed: bool = False, hasher: PlainHasher | None = None
     ) -> tuple[list[bytes | None], list[int], ListDraft]: ...
     def take(self, draft: ListDraft, digests: list[bytes]) -> None: ...
 
 @final
 class ListDraft: ...
+
+@final
+class PlainHasher:
+    def __new__(cls, always: AbstractSet[str], empty: AbstractSet[str]) -> PlainHasher: ...
+    def hashes(self, messages: list[Any]) -> list[bytes | None]: ...
 
 def message_keys(messages: Sequence[Any], depth: int) -> list[bytes | None]: ...
 def content_hash(payload: bytes) -> bytes: ...

@@ -70,6 +70,11 @@ class Redactor:
         self._lock = lock("redaction")
         self.counts = RedactionCounts()
 
+    @property
+    def has_hook(self) -> bool:
+        """Whether every text passes through a function of the caller's."""
+        return self._hook is not None
+
     def may_change(self, text: str) -> bool:
         """Return whether a text, or a text that is a part of it, may have to be redacted."""
         return self._hook is not None or (self._private and has_tag(text))

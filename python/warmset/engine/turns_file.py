@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 LOG: Final = room("index")
 
-FORM: Final = 1
+FORM: Final = 2
 """Grows when other things are known of the same turns."""
 
 
@@ -170,7 +170,9 @@ class TurnsFile:
             if made.id not in held:
                 engine.end_choices(tenant, conversation)
         if (indexer := engine.indexer) is not None:
-            indexer.book.restore(engine.ledgers.file(), note["generation"], note["twice"])
+            generation, count = note["counted"]
+            told = note["generation"], note["twice"], (int(generation), int(count))
+            indexer.book.restore(engine.ledgers.file(), *told)
 
     def draft(self, covers: int, told: str) -> TurnsFileDraft | None:
         """Return what is to be written; None if that is not to be relied on.
@@ -196,6 +198,7 @@ class TurnsFile:
             "embedder": engine.embedder and [one.hex() for one in engine.embedder],
             "generation": 0 if indexer is None else indexer.vectorizer.newest,
             "twice": [] if indexer is None else indexer.book.twice(),
+            "counted": (0, 0) if indexer is None else indexer.book.counted(),
             "views": "" if indexer is None else indexer.complete(),
         }
         here = [

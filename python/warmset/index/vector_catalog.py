@@ -46,21 +46,29 @@ class VectorBook:
         self._seqs: dict[_Place, int] = {}
         self._twice: set[tuple[int, int]] = set()
         self._saved: SavedTurns | None = None
+        self._counted = 0, 0  # a generation, and the turns that the file has vectors of by it
         self._gone: set[int] = set()  # what was erased since it was saved
         self._left: set[_Place] = set()  # saved places whose record is of no use any more
 
     def __contains__(self, job: Job) -> bool:
         return self._record((self._generation(), job.id, job.view)) is not None
 
-    def restore(self, saved: SavedTurns, newest: int, twice: Sequence[tuple[int, int]]) -> None:
+    def restore(
+        self,
+        saved: SavedTurns,
+        newest: int,
+        twice: Sequence[tuple[int, int]],
+        counted: tuple[int, int],
+    ) -> None:
         """Look vectors up in a saved file that has all records up to one.
 
         Args:
             saved: The file.
             newest: The highest generation of an embedder.
             twice: Generations and records of vectors that were made twice.
+            counted: A generation, and how many turns the file has vectors of by it.
         """
-        self._saved = saved
+        self._saved, self._counted = saved, counted
         self._vectorizer.seen(newest)
         self._twice.update((generation, record) for generation, record in twice)
 
@@ -88,13 +96,33 @@ class VectorBook:
 
     def turns(self) -> int:
         """Count the turns that have vectors of the current embedder."""
-        now, turn = self._generation(), _VIEWS.index("turn")
+        now, places = self._generation(), list(self._seqs)
+        own = {of for made, of, view in places if view == "turn" and made == now}
         try:
-            saved = self._kept()
+            return len(own) + self._count_saved(now, own)
         except IndexDamaged:
-            saved = no_rows()
-        own = sum(view == "turn" and made == now for made, _, view in list(self._seqs))
-        return own + int(((saved[:, 1] == now) & (saved[:, 2] == turn)).sum())
+            return len(own)
+
+    def counted(self) -> tuple[int, int]:
+        """Return the generation of the current embedder, and the count of turns, for `restore`."""
+        return self._generation(), self.turns()
+
+    def _count_saved(self, now: int, own: set[int]) -> int:
+        """Count the turns of which the saved file alone has vectors by an embedder.
+
+        Raises:
+            IndexDamaged: It is damaged.
+        """
+        saved, turn = self._saved, _VIEWS.index("turn")
+        if saved is None:
+            return 0
+        if self._counted[0] != now:
+            rows = saved.vectors()
+            count = int(((rows[:, 1] == now) & (rows[:, 2] == turn)).sum())
+            self._counted = now, count
+        left = {of for made, of, view in list(self._left) if view == "turn" and made == now}
+        others = own | left | self._gone
+        return self._counted[1] - sum(saved.vector(of, now, turn) is not None for of in others)
 
     def _record(self, place: _Place) -> int | None:
         """Return the record of vectors; None without any."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import messages
-from warmset._core import content_hash
+from warmset._core import PlainHasher, content_hash
 from warmset.messages.canonical import form_of
+from warmset.messages.client_only import TABLE
 
 if TYPE_CHECKING:
     from warmset._core import ListCopy, ListDraft
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from warmset.messages import Message
     from warmset.messages.canonical import Form
     from warmset.state.ledger import Ledger
+
+PLAIN: Final = PlainHasher(
+    {row.field for row in TABLE if row.when == "always"},
+    {row.field for row in TABLE if row.when != "always" and not row.kinds and row.field != "*"},
+)
+"""Hashes messages that are stored as they are: no field of an SDK's, nothing to redact."""
 
 
 @dataclass(slots=True)
@@ -53,7 +60,8 @@ class GivenList:
                 that are read.
             RedactionError: The redaction hook failed.
         """
-        known, fresh, draft = last.known(full, fixed=fixed)
+        hasher = None if redactor.has_hook else PLAIN
+        known, fresh, draft = last.known(full, fixed=fixed, hasher=hasher)
         taken = messages.accept([full[at] for at in fresh])
         original = [messages.without_client_only(one) for one in taken]
         plain = redactor.messages(original)

@@ -17,6 +17,7 @@ mod cold_store;
 mod convert;
 mod coverage;
 mod cue;
+mod dicts;
 mod error;
 mod evict;
 mod explanation;
@@ -40,6 +41,7 @@ mod log_rows;
 mod log_where;
 mod message_keys;
 mod pack;
+mod plain_json;
 mod retriever;
 mod saved_turns;
 mod signals;
@@ -95,6 +97,8 @@ mod _core {
     use super::message_keys::message_keys;
     #[pymodule_export]
     use super::pack::{pack, pack_batch, rank_groups};
+    #[pymodule_export]
+    use super::plain_json::PlainHasher;
     #[pymodule_export]
     use super::retriever::Retriever;
     #[pymodule_export]

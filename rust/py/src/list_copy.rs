@@ -7,9 +7,11 @@
 //! `True`) differ, and so do the same keys in another order.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 
+use crate::dicts::Dicts;
 use crate::guarded::Guarded;
+use crate::plain_json::PlainHasher;
 
 /// Levels of a message that is held; a deeper one is none of an API, and is read each time.
 const DEPTH: usize = 64;
@@ -32,22 +34,22 @@ enum Copied {
 
 impl Copied {
     /// Copies a value; none if it is no plain JSON, or is too deep.
-    fn of(value: &Bound<'_, PyAny>, room: usize) -> Option<Self> {
+    fn of<'py>(value: &Bound<'py, PyAny>, room: usize, dicts: &Dicts<'py>) -> Option<Self> {
         if let Ok(text) = value.cast_exact::<PyString>() {
             return Some(Self::Text(text.clone().unbind()));
         }
-        if let Ok(dict) = value.cast_exact::<PyDict>() {
+        if let Some(dict) = dicts.plain(value) {
             let room = room.checked_sub(1)?;
             // Nothing of Python's runs in between that could change it.
             let fields = dict.iter().map(|(key, item)| {
                 let name = key.cast_exact::<PyString>().ok()?.clone().unbind();
-                Some((name, Self::of(&item, room)?))
+                Some((name, Self::of(&item, room, dicts)?))
             });
             return fields.collect::<Option<_>>().map(Self::Fields);
         }
         if let Ok(list) = value.cast_exact::<PyList>() {
             let room = room.checked_sub(1)?;
-            let items = list.iter().map(|item| Self::of(&item, room));
+            let items = list.iter().map(|item| Self::of(&item, room, dicts));
             return items.collect::<Option<_>>().map(Self::List);
         }
         if value.is_none() {
@@ -64,16 +66,16 @@ impl Copied {
     }
 
     /// Tells whether a value would be the same JSON.
-    fn is(&self, value: &Bound<'_, PyAny>) -> bool {
+    fn is<'py>(&self, value: &Bound<'py, PyAny>, dicts: &Dicts<'py>) -> bool {
         match self {
             Self::Text(text) => same_text(text, value),
-            Self::Fields(fields) => value.cast_exact::<PyDict>().is_ok_and(|dict| {
+            Self::Fields(fields) => dicts.plain(value).is_some_and(|dict| {
                 dict.len() == fields.len()
                     && dict
                         .iter()
                         .zip(fields)
                         .all(|((key, item), (name, copied))| {
-                            same_text(name, &key) && copied.is(&item)
+                            same_text(name, &key) && copied.is(&item, dicts)
                         })
             }),
             Self::List(items) => value.cast_exact::<PyList>().is_ok_and(|list| {
@@ -81,7 +83,7 @@ impl Copied {
                     && list
                         .iter()
                         .zip(items)
-                        .all(|(item, copied)| copied.is(&item))
+                        .all(|(item, copied)| copied.is(&item, dicts))
             }),
             Self::Null => value.is_none(),
             Self::Truth(truth) => value
@@ -142,38 +144,46 @@ impl ListCopy {
     ///     given: The list.
     ///     fixed: Whether nobody changes its messages; they stay in memory as long as they are held.
     ///
+    ///     hasher: Hashes messages that need not be read; without one, all that are new are.
+    ///
     /// Returns:
-    ///     The hash of each message that is as it was in the last list, else None; the positions of
-    ///     those that are not; and copies of these, for `take`.
-    #[pyo3(signature = (given, *, fixed=false))]
+    ///     The hash of each message that is as it was in the last list or needs no reading, else
+    ///     None; the positions of those that are to be read; and copies of what is new, for `take`.
+    #[pyo3(signature = (given, *, fixed=false, hasher=None))]
     fn known<'py>(
         &self,
         given: &Bound<'py, PyList>,
         fixed: bool,
+        hasher: Option<&PlainHasher>,
     ) -> (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>, ListDraft) {
         let py = given.py();
+        let (dicts, mut written) = (Dicts::default(), Vec::new());
         let held = self.held.read(py);
-        let mut made = Vec::new();
+        let (mut made, mut fresh) = (Vec::new(), Vec::new());
         let known = given.iter().enumerate().map(|(at, message)| {
             let same = held.get(at).filter(|one| {
                 one.copied
                     .as_ref()
-                    .is_some_and(|copied| copied.is(&message))
+                    .is_some_and(|copied| copied.is(&message, &dicts))
             });
-            if same.is_none() {
-                let copied = || {
-                    if fixed {
-                        Some(Copied::Fixed(message.clone().unbind()))
-                    } else {
-                        Copied::of(&message, DEPTH)
-                    }
-                };
-                made.push((at, (at < MOST).then(copied).flatten()));
+            if let Some(same) = same {
+                return Some(same.digest.bind(py).clone());
             }
-            same.map(|one| one.digest.bind(py).clone())
+            let copied = || {
+                if fixed {
+                    Some(Copied::Fixed(message.clone().unbind()))
+                } else {
+                    Copied::of(&message, DEPTH, &dicts)
+                }
+            };
+            made.push((at, (at < MOST).then(copied).flatten()));
+            let digest = hasher.and_then(|one| one.hash(&message, &dicts, &mut written));
+            if digest.is_none() {
+                fresh.push(at);
+            }
+            digest
         });
         let known = known.collect();
-        let fresh = made.iter().map(|(at, _)| *at).collect();
         let made = Guarded::new(made);
         let size = given.len();
         (known, fresh, ListDraft { made, size })

@@ -125,6 +125,13 @@ class Text(str):
 class Mapped(dict):  # type: ignore[type-arg]
     __slots__ = ()
 
+    def items(self) -> Any:
+        return {"b": 1}.items()
+
+
+class Fetched(dict):  # type: ignore[type-arg]
+    """Shows what it has, like messages that a memory returns."""
+
 
 def nested(depth: int) -> dict[str, Any]:
     message: dict[str, Any] = {}
@@ -185,3 +192,12 @@ def test_what_was_read_of_any_list_is_known_by_value_in_a_fixed_one():
     assert held.known(copy.deepcopy(listed), fixed=True)[:2] == (digests(2), [])
     listed[1]["content"] = "other"
     assert held.known(listed, fixed=True)[:2] == ([digests(1)[0], None], [1])
+
+
+def test_a_message_of_a_derived_class_is_held_for_what_it_shows():
+    held = ListCopy()
+    take(held, [Fetched(a={"b": 1}), Fetched(a=1)], digests(2))
+    assert known(held, [{"a": {"b": 1}}, Mapped(a=1)]) == ([digests(1)[0], None], [1])
+    take(held, [{"a": 1}], digests(1))
+    assert known(held, [Fetched(a=1)]) == (digests(1), [])
+    assert known(held, [Fetched(a=2)]) == ([None], [0])

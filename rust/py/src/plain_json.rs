@@ -1,0 +1,203 @@
+//! Content hashes of messages that Python need not look at, which most of a list are.
+//!
+//! Such a message holds plain JSON types alone, no field that an SDK added, and nothing that looks
+//! like a tag of a private part. It is written as `messages.dumps` writes it. Of any other message,
+//! and wherever there is a doubt, nothing is said: Python reads it.
+
+use std::collections::HashSet;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use warmset_core::cold;
+
+use crate::dicts::Dicts;
+
+/// Levels of a message that is written here.
+const DEPTH: usize = 64;
+
+/// Fields below which any null may be an SDK's.
+const HOLDERS: [&str; 2] = ["action", "parts"];
+
+/// Hashes messages that Python need not look at.
+#[pyclass(frozen, module = "warmset._core")]
+pub(crate) struct PlainHasher {
+    always: HashSet<PyBackedStr>,
+    empty: HashSet<PyBackedStr>,
+}
+
+#[pymethods]
+impl PlainHasher {
+    /// Args:
+    ///     always: Fields that are left out wherever they stand.
+    ///     empty: Fields that are left out of what has no type if they are null or an empty list; no
+    ///         other field is left out for an empty list.
+    #[new]
+    fn new(always: HashSet<PyBackedStr>, empty: HashSet<PyBackedStr>) -> Self {
+        Self { always, empty }
+    }
+
+    /// Return the content hash of each message that Python need not look at, else None.
+    fn hashes<'py>(&self, messages: &Bound<'py, PyList>) -> Vec<Option<Bound<'py, PyBytes>>> {
+        let (dicts, mut written) = (Dicts::default(), Vec::new());
+        let hash = |message: Bound<'py, PyAny>| self.hash(&message, &dicts, &mut written);
+        messages.iter().map(hash).collect()
+    }
+}
+
+impl PlainHasher {
+    /// The content hash of a message; none if Python is to look at it.
+    pub(crate) fn hash<'py>(
+        &self,
+        message: &Bound<'py, PyAny>,
+        dicts: &Dicts<'py>,
+        written: &mut Vec<u8>,
+    ) -> Option<Bound<'py, PyBytes>> {
+        written.clear();
+        let fields = dicts.plain(message)?;
+        // A whole reply of Anthropic's is reduced to some of its fields.
+        if fields.contains("model").unwrap_or(true) {
+            return None;
+        }
+        let mut writer = Writer {
+            hasher: self,
+            written,
+        };
+        writer.fields(fields, DEPTH, false)?;
+        let hash = cold::content_hash(written);
+        Some(PyBytes::new(message.py(), &hash.to_le_bytes()))
+    }
+}
+
+/// Writes a message down; each step gives nothing where Python is to look at the message.
+struct Writer<'a> {
+    hasher: &'a PlainHasher,
+    written: &'a mut Vec<u8>,
+}
+
+impl Writer<'_> {
+    /// Writes an object; `strict` if a null in it may have to go whatever its field is.
+    fn fields(&mut self, dict: &Bound<'_, PyDict>, room: usize, strict: bool) -> Option<()> {
+        let room = room.checked_sub(1)?;
+        let kind = dict.get_item("type").ok()?;
+        let has_kind = kind.as_ref().is_some_and(is_name);
+        let strict = strict || kind.is_some();
+        let mut before = b'{';
+        // Nothing of Python's runs in between that could change it.
+        for (key, value) in dict.iter() {
+            self.written.push(before);
+            before = b',';
+            let key = key.cast_into_exact::<PyString>().ok()?;
+            let name = key.to_str().ok()?;
+            self.text(name)?;
+            self.written.push(b':');
+            if self.hasher.always.contains(name) {
+                return None;
+            }
+            let goes = self.hasher.empty.contains(name);
+            let is_empty = || value.cast_exact::<PyList>().is_ok_and(|one| one.is_empty());
+            if value.is_none() && (strict || goes) || goes && !has_kind && is_empty() {
+                return None;
+            }
+            self.value(&value, room, strict || HOLDERS.contains(&name))?;
+        }
+        if before == b'{' {
+            self.written.push(before);
+        }
+        self.written.push(b'}');
+        Some(())
+    }
+
+    fn value(&mut self, value: &Bound<'_, PyAny>, room: usize, strict: bool) -> Option<()> {
+        if let Ok(text) = value.cast_exact::<PyString>() {
+            return self.text(text.to_str().ok()?);
+        }
+        if let Ok(dict) = value.cast_exact::<PyDict>() {
+            return self.fields(dict, room, strict);
+        }
+        if let Ok(items) = value.cast_exact::<PyList>() {
+            return self.items(items, room, strict);
+        }
+        if value.is_none() {
+            self.written.extend_from_slice(b"null");
+        } else if let Ok(truth) = value.cast_exact::<PyBool>() {
+            let word: &[u8] = if truth.is_true() { b"true" } else { b"false" };
+            self.written.extend_from_slice(word);
+        } else if value.cast_exact::<PyInt>().is_ok() {
+            let number: i64 = value.extract().ok()?;
+            self.written
+                .extend_from_slice(number.to_string().as_bytes());
+        } else {
+            let number = value.cast_exact::<PyFloat>().ok()?;
+            if !number.value().is_finite() {
+                return None;
+            }
+            let shortest = number.repr().ok()?;
+            self.written
+                .extend_from_slice(shortest.to_str().ok()?.as_bytes());
+        }
+        Some(())
+    }
+
+    fn items(&mut self, list: &Bound<'_, PyList>, room: usize, strict: bool) -> Option<()> {
+        let room = room.checked_sub(1)?;
+        self.written.push(b'[');
+        for (at, item) in list.iter().enumerate() {
+            if at > 0 {
+                self.written.push(b',');
+            }
+            self.value(&item, room, strict)?;
+        }
+        self.written.push(b']');
+        Some(())
+    }
+
+    /// Writes a text, unless it may have a tag of a private part.
+    fn text(&mut self, text: &str) -> Option<()> {
+        if may_be_private(text) {
+            return None;
+        }
+        self.written.push(b'"');
+        let mut start = 0;
+        let bytes = text.as_bytes();
+        for (at, &byte) in bytes.iter().enumerate() {
+            if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+                continue;
+            }
+            self.written.extend_from_slice(&bytes[start..at]);
+            start = at + 1;
+            match byte {
+                b'"' => self.written.extend_from_slice(b"\\\""),
+                b'\\' => self.written.extend_from_slice(b"\\\\"),
+                b'\n' => self.written.extend_from_slice(b"\\n"),
+                b'\r' => self.written.extend_from_slice(b"\\r"),
+                b'\t' => self.written.extend_from_slice(b"\\t"),
+                0x08 => self.written.extend_from_slice(b"\\b"),
+                0x0c => self.written.extend_from_slice(b"\\f"),
+                _ => self
+                    .written
+                    .extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            }
+        }
+        self.written.extend_from_slice(&bytes[start..]);
+        self.written.push(b'"');
+        Some(())
+    }
+}
+
+/// Tells whether the value of a field tells what its object is.
+fn is_name(value: &Bound<'_, PyAny>) -> bool {
+    let text = value.cast_exact::<PyString>();
+    text.is_ok_and(|text| text.len().is_ok_and(|length| length > 0))
+}
+
+/// Tells whether a text, or JSON that it is, may have a tag of a private part.
+fn may_be_private(text: &str) -> bool {
+    let opens = text.match_indices('<').any(|(at, _)| {
+        let rest = text[at + 1..].trim_start_matches(|one: char| {
+            one == '/' || one.is_whitespace() || ('\x1c'..='\x1f').contains(&one)
+        });
+        rest.starts_with(['p', 'P'])
+    });
+    opens || text.contains("\\u")
+}
