@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from warmset import messages
@@ -13,6 +14,7 @@ from warmset.index.labels import TURN_KIND, WORDS_INDEXED, Numbers, role_number
 from warmset.index.vectorizer import Vectorizer
 from warmset.store.records import Job, TurnMeta
 from warmset.text import features as traits
+from warmset.text.timestamps import DAY, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from warmset.embed import Embedder, Vectors
     from warmset.state.branch_records import Links
+    from warmset.state.branches import Row
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
@@ -139,18 +142,18 @@ class Library(Catalog):
         tokens: int,
     ) -> None:
         """Add a stored message to its conversation and to the index."""
-        ledger.admit(id_, digest, facts, meta, tokens)
+        row = ledger.admit(id_, digest, facts, meta, tokens)
         self._owners.own(id_, ledger)
         if id_ in self.described:
             ledger.describe(id_, self.described[id_])
         if not (meta.speaker or facts.speaker):
             ledger.addressed.hear(facts.role, facts.text)
         if not self.loaded:
-            self.index_turn(ledger, ledger.entries[id_], facts.text)
+            self.index_turn(ledger, id_, row, facts.text)
 
-    def index_turn(self, ledger: Ledger, entry: Entry, text: str) -> None:
+    def index_turn(self, ledger: Ledger, id_: int, entry: Row | Entry, text: str) -> None:
         """Index a message by its words and labels."""
-        day = time.strftime("%d %B %Y", time.gmtime(entry.at))
+        day = _written(day_of(entry.at))
         labels = (
             *ledger.numbers,
             entry.session,
@@ -161,11 +164,11 @@ class Library(Catalog):
             True,
         )
         words = "" if entry.blank else f"{text[:WORDS_INDEXED]}\n{day}"
-        self.retriever.add(entry.id, labels, words)
+        self.retriever.add(id_, labels, words)
         read = traits.read(text, entry.facts.role, entry.at)
         if read != traits.NONE:
             self.retriever.describe(
-                entry.id,
+                id_,
                 asking=read.asking,
                 ends_asking=read.ends_asking,
                 tells_time=read.tells_time,
@@ -190,7 +193,7 @@ class Library(Catalog):
                     dialects[id(ledger)] = before or meta.dialect
                     message = messages.loads(record.payload)
                     facts = messages.facts(message, meta.dialect or before or "openai")
-                    self.index_turn(ledger, ledger.entries[record.seq], facts.text)
+                    self.index_turn(ledger, record.seq, ledger.entries[record.seq], facts.text)
                     done.add(record.seq)
             start = page[-1].seq + 1
         for ledger in self.ledgers.values():
@@ -235,3 +238,9 @@ class Library(Catalog):
         self.copies.clear()
         if self.indexer is not None:
             self.indexer.release()
+
+
+@lru_cache(maxsize=64)
+def _written(number: int) -> str:
+    """Write a day, counted from 1970, as it is indexed with the words of a turn."""
+    return time.strftime("%d %B %Y", time.gmtime(number * DAY))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, get_args
 import numpy as np
 
 from warmset.errors import Erased, IndexDamaged, Locked, NotFound
-from warmset.store.records import VectorMeta, View
+from warmset.store.records import View, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from warmset._core import ColdStore, SavedTurns
     from warmset.embed import Vectors
     from warmset.index.vectorizer import Vectorizer
-    from warmset.store.records import Draft, Job
+    from warmset.store.records import Draft, Job, VectorMeta
 
 
 _Place = tuple[int, int, View]
@@ -186,7 +186,10 @@ class VectorBook:
         Raises:
             StoreError: They could not be read.
         """
-        place = self._generation(), job.id, job.view
+        identity = self._vectorizer.identity
+        if identity is None:
+            return None
+        place = identity.generation, job.id, job.view
         seq = self._record(place)
         if seq is None:
             return None
@@ -196,7 +199,7 @@ class VectorBook:
             # It was made from an erased turn, so it must be made again.
             self._forget(place)
             return None
-        return VectorMeta.decode(record.meta).rows(record.payload)
+        return vectors_of(record.payload, identity.dim)
 
     def keep(self, drafts: Sequence[Draft], made: Sequence[tuple[Job, Vectors]]) -> None:
         """Append records, those of vectors first.

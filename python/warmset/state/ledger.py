@@ -128,8 +128,8 @@ class Ledger:
     def __post_init__(self) -> None:
         self.entries = Entries(self.history.turns)
 
-    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> None:
-        """Take a message up at the end of the current path.
+    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Row:
+        """Take a message up at the end of the current path, and return what is known of it.
 
         Args:
             id_: The store's sequence number.
@@ -156,6 +156,7 @@ class Ledger:
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect
+        return row
 
     def restore(self, turns: Turns) -> None:
         """Take up the messages of a conversation that has none yet."""

@@ -32,6 +32,7 @@ View: TypeAlias = Literal["turn", "context", "memory", "item"]
 """Vectors of a turn's own passages, of the turn with its neighbours, of a memory, or of an item."""
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_decode: Final = json.JSONDecoder().decode
 TURN: Final = "turn"
 EMBEDDING: Final = "embedding"
 CHECKPOINT: Final = "checkpoint"
@@ -162,9 +163,10 @@ class VectorMeta:
             generation=int(fields["gen"]),
         )
 
-    def rows(self, payload: bytes) -> NDArray[np.float32]:
-        """Read the rows, shape (n, dim)."""
-        return np.frombuffer(payload, "<f4").astype(np.float32).reshape(-1, self.dim)
+
+def vectors_of(payload: bytes, dim: int) -> NDArray[np.float32]:
+    """Read the vectors of a record, shape (n, dim)."""
+    return np.frombuffer(payload, "<f4").astype(np.float32).reshape(-1, dim)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +264,7 @@ def load(data: bytes) -> dict[str, Any]:
         InvalidInputError: It is not a JSON object.
     """
     try:
-        fields = json.loads(data)
+        fields = _decode(data.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"meta: expected a JSON object ({error})") from error
     if not isinstance(fields, dict):

@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import Final
 
+from warmset._core import KnownWords
 from warmset.options import SUMMARY_CHARS
 from warmset.text.stopwords import STARTERS
 
@@ -34,6 +35,10 @@ READ: Final = 20_000
 
 _PHRASES = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in DECISIONS)
 _DECISION = re.compile(rf"(?<!\w)(?:{_PHRASES})(?!\w)", re.IGNORECASE)
+_BEGINNINGS: Final = KnownWords(sorted({re.split(r"[ ']", one)[0] for one in DECISIONS}))
+_OTHER_LETTERS: Final = ("\u017f", "\u0131", "\u0130", "\u212a")
+"""Letters besides a to z that are one of these where case is ignored: long s, i's, Kelvin."""
+
 _CODE: Final = (
     ("/", r"https?://[^\s<>\"')\]]{1,200}"),  # URLs
     ("/", r"(?:[\w.~-]{1,80}/){1,40}[\w.-]{1,80}"),  # paths
@@ -124,4 +129,9 @@ def is_decision(text: str) -> bool:
 
 def find_decision(text: str) -> re.Match[str] | None:
     """Return the first of `DECISIONS` in a text with straight apostrophes; None if it has none."""
+    lower = text.lower()
+    if not _BEGINNINGS.among(lower) and (
+        text.isascii() or not any(letter in text for letter in _OTHER_LETTERS)
+    ):
+        return None
     return _DECISION.search(text)

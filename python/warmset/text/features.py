@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from warmset._core import KnownWords
 from warmset.text.temporal import mentions
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ EPOCH: Final = 719_163
 
 _REMARK: Final = re.compile(r"\s*\[[^\[\]]{1,500}\]\s*$")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
-_NUMBER: Final = re.compile(
-    r"\b(?:\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once"
-    r"|twice|couple|few|several|first|second|third)\b)"
+_NUMBER_WORDS: Final = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
+    *("twelve", "dozen", "hundred", "once", "twice", "couple", "few", "several", "first", "second"),
+    "third",
 )
+_NUMBER: Final = re.compile(rf"\b(?:\d|(?:{'|'.join(_NUMBER_WORDS)})\b)")
+_DIGIT: Final = re.compile(r"\d")
 _BEFORE_NAMES: Final = (
     *("hey", "hi", "hello", "dear", "thanks", "thank you", "bye", "goodbye", "congrats"),
     *("congratulations", "welcome", "morning", "evening", "night", "wow", "sorry", "yeah", "yes"),
@@ -43,6 +47,8 @@ _CALL: Final = re.compile(
     rf"\b(?:{'|'.join(form for word in _BEFORE_NAMES for form in (word, word.capitalize()))})\b"
     r"[ ,!]{1,3}([A-Z][^\W\d_]+)(?=\s*(?:[,.!?;:]|$))"
 )
+_GREETINGS: Final = KnownWords([word.split()[0] for word in _BEFORE_NAMES])
+_NUMERALS: Final = KnownWords(_NUMBER_WORDS)
 _NO_NAMES: Final = frozenset(
     """
     absolutely again all awesome bye congrats cool definitely everybody everyone exactly folks
@@ -96,7 +102,7 @@ def read(text: str, role: str, at: float) -> Traits:
     if role not in SPEAKING:
         return NONE
     head = text[:READ]
-    said = _REMARK.sub("", head)
+    said = _REMARK.sub("", head) if head.rstrip().endswith("]") else head
     parts = [part for part in _SENTENCE_END.split(said) if part] if "?" in said else []
     asked = sum(len(part.split()) for part in parts if part.rstrip().endswith("?"))
     spans = days(head, at)
@@ -104,9 +110,15 @@ def read(text: str, role: str, at: float) -> Traits:
         asking=asked / max(sum(len(part.split()) for part in parts), 1),
         ends_asking=said.rstrip().endswith("?"),
         tells_time=bool(spans),
-        tells_number=_NUMBER.search(head.lower()) is not None,
+        tells_number=_tells_number(head.lower()),
         days=tuple(one for one in spans if one[1] - one[0] < LONGEST),
     )
+
+
+def _tells_number(lower: str) -> bool:
+    """Return whether a text in small letters has a number."""
+    may = bool(_NUMERALS.among(lower)) or _DIGIT.search(lower) is not None
+    return may and _NUMBER.search(lower) is not None
 
 
 def days(text: str, at: float, *, past: bool = False) -> list[tuple[int, int]]:
@@ -135,8 +147,9 @@ class Addressed:
 
     def hear(self, role: str, text: str) -> None:
         """Record whom a turn addresses."""
-        if role in SPEAKING:
-            found = [name for name in _CALL.findall(text[:READ]) if name.lower() not in _NO_NAMES]
+        head = text[:READ]
+        if role in SPEAKING and _GREETINGS.among(head.lower()):
+            found = [name for name in _CALL.findall(head) if name.lower() not in _NO_NAMES]
             if found:
                 self._calls[role].update(found)
                 self._names = None

@@ -152,34 +152,39 @@ impl Writer<'_> {
         Some(())
     }
 
+    fn escape(&mut self, byte: u8) {
+        let short = match byte {
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x08 => b'b',
+            0x0c => b'f',
+            b'"' | b'\\' => byte,
+            _ => {
+                let long = format!("\\u{byte:04x}");
+                return self.written.extend_from_slice(long.as_bytes());
+            }
+        };
+        self.written.extend_from_slice(&[b'\\', short]);
+    }
+
     /// Writes a text, unless it may have a tag of a private part.
     fn text(&mut self, text: &str) -> Option<()> {
         if may_be_private(text) {
             return None;
         }
         self.written.push(b'"');
-        let mut start = 0;
-        let bytes = text.as_bytes();
-        for (at, &byte) in bytes.iter().enumerate() {
-            if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-                continue;
-            }
-            self.written.extend_from_slice(&bytes[start..at]);
-            start = at + 1;
-            match byte {
-                b'"' => self.written.extend_from_slice(b"\\\""),
-                b'\\' => self.written.extend_from_slice(b"\\\\"),
-                b'\n' => self.written.extend_from_slice(b"\\n"),
-                b'\r' => self.written.extend_from_slice(b"\\r"),
-                b'\t' => self.written.extend_from_slice(b"\\t"),
-                0x08 => self.written.extend_from_slice(b"\\b"),
-                0x0c => self.written.extend_from_slice(b"\\f"),
-                _ => self
-                    .written
-                    .extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            }
+        let mut rest = text.as_bytes();
+        while let Some(at) = rest.iter().position(|byte| is_escaped(*byte)) {
+            let (plain, after) = rest.split_at(at);
+            self.written.extend_from_slice(plain);
+            let Some((byte, after)) = after.split_first() else {
+                break;
+            };
+            self.escape(*byte);
+            rest = after;
         }
-        self.written.extend_from_slice(&bytes[start..]);
+        self.written.extend_from_slice(rest);
         self.written.push(b'"');
         Some(())
     }
@@ -191,13 +196,17 @@ fn is_name(value: &Bound<'_, PyAny>) -> bool {
     text.is_ok_and(|text| text.len().is_ok_and(|length| length > 0))
 }
 
+fn is_escaped(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
 /// Tells whether a text, or JSON that it is, may have a tag of a private part.
 fn may_be_private(text: &str) -> bool {
-    let opens = text.match_indices('<').any(|(at, _)| {
-        let rest = text[at + 1..].trim_start_matches(|one: char| {
+    let opens = text.split('<').skip(1).any(|rest| {
+        let name = rest.trim_start_matches(|one: char| {
             one == '/' || one.is_whitespace() || ('\x1c'..='\x1f').contains(&one)
         });
-        rest.starts_with(['p', 'P'])
+        name.starts_with(['p', 'P'])
     });
     opens || text.contains("\\u")
 }

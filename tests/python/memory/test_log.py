@@ -467,7 +467,7 @@ def routes(heard, tmp_path):
         heard.memory = memory
         log = memory.conversation("log")
         talk(log, 12)
-        log.append(said("where is the port?"))
+        log.append(said("where is the port whose vector nobody asked for?"))
         log.window(budget=900)
         told = heard.named("fell_back", "memories")[-1]
         assert (told.to, told.levelname) == ("words", "WARNING")

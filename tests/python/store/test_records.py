@@ -20,6 +20,7 @@ from warmset.store.records import (
     load,
     names_of,
     turn_draft,
+    vectors_of,
 )
 
 KEY = [b"t", b"c"]
@@ -65,7 +66,7 @@ def test_vectors_have_all_turns_of_which_they_have_words_as_sources():
     kind, key, data, payload, sources = meta.draft(KEY, rows, [4, 6])
     assert (kind, key, sources) == ("embedding", KEY, (5, 4, 6))
     assert VectorMeta.decode(data) == meta
-    assert np.array_equal(meta.rows(payload), rows)
+    assert np.array_equal(vectors_of(payload, meta.dim), rows)
 
 
 @pytest.mark.parametrize("probe", [None, np.array([0.6, 0.8], np.float32)])
