@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyListMethods, PyString};
 use warmset_core::cold;
 
 use crate::dicts::Dicts;
@@ -95,7 +95,11 @@ impl Writer<'_> {
                 return None;
             }
             let goes = self.hasher.empty.contains(name);
-            let is_empty = || value.cast_exact::<PyList>().is_ok_and(|one| one.is_empty());
+            let is_empty = || {
+                value
+                    .cast_exact::<PyList>()
+                    .is_ok_and(PyListMethods::is_empty)
+            };
             if value.is_none() && (strict || goes) || goes && !has_kind && is_empty() {
                 return None;
             }

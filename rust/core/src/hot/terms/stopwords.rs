@@ -6,7 +6,7 @@ pub(super) fn is_stop_word(word: &str) -> bool {
 }
 
 /// The bytes of the longest one: most words that are none are told by their length.
-const LONGEST: usize = 10;
+const LONGEST: usize = 8;
 
 /// Sorted, so that a search needs no table built at start-up.
 const WORDS: &[&str] = &[
