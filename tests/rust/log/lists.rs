@@ -269,12 +269,20 @@ fn what_waited_in_the_spool_goes_with_what_was_removed_meanwhile() {
 
 #[test]
 fn what_waits_for_its_key_goes_with_what_was_removed_before_it_was_taken_up() {
+    for compacts in [false, true] {
+        what_waits_for_its_key(compacts);
+    }
+}
+
+/// Leaves a batch in the spool, removes what it belongs to, and may compact before it is taken up.
+fn what_waits_for_its_key(compacts: bool) {
     let ram = Ram::new();
     let with = |encryption| {
         let options = Options {
             on_busy: OnBusy::Spool,
             lock_wait: Duration::ZERO,
             encryption,
+            segment_bytes: 1, // one of its own for each batch
             ..Options::default()
         };
         Arc::new(Store::with_medium(Box::new(ram.clone()), options).unwrap())
@@ -287,6 +295,12 @@ fn what_waits_for_its_key_goes_with_what_was_removed_before_it_was_taken_up() {
     // Without the keys nobody can take it up, but may remove what it belongs to.
     let log = Log::new(bare);
     log.write(&Batch::new(&[Row::RemoveBelow(TALK)])).unwrap();
+    if compacts {
+        while log.store().stats().unwrap().segments < 4 {
+            add(&log, &[b"t", b"filler"], 9);
+        }
+        log.compact(0).unwrap();
+    }
     assert_eq!(keyed.spooled().unwrap().len(), 1);
     keyed.append(&[turn(other)]).unwrap();
     assert_eq!(keyed.spooled().unwrap().len(), 0);

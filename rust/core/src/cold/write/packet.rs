@@ -442,3 +442,29 @@ pub(in crate::cold) fn bookkeeping<'a>(
     };
     draft.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_judgement_takes_the_place_of_an_earlier_one() {
+        let mut packet = Packet {
+            encoded: vec![1, 2, 3, 4, 5],
+            records: vec![(2, 0), (3, 0)],
+            copies: Vec::new(),
+            chosen: None,
+            sources: Vec::new(),
+            words: Words::default(),
+            erasures: 0,
+        };
+        let written = || Verdict::Written(Links::default());
+        assert_eq!((packet.bytes(), packet.count()), (&[1, 2, 3, 4, 5][..], 2));
+        packet.choose(vec![Verdict::LeftOut, written()]);
+        assert_eq!((packet.bytes(), packet.count()), (&[3, 4, 5][..], 1));
+        packet.choose(vec![written(), Verdict::LeftOut]);
+        assert_eq!((packet.bytes(), packet.len()), (&[1, 2][..], 2));
+        packet.choose(vec![written(), written()]);
+        assert_eq!((packet.bytes(), packet.count()), (&[1, 2, 3, 4, 5][..], 2));
+    }
+}
