@@ -100,7 +100,9 @@ def main() -> None:
     print(f"step: {found['step']:.2f} ms, embedding {found['embedding']:.2f}")
     print(f"{found['step'] / found['embedding']:.2f} x")
     if options.json:
-        options.json.write_text(json.dumps({"setting": setting(), "figures": found}, indent=1) + "\n")
+        options.json.write_text(
+            json.dumps({"setting": setting(), "figures": found}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

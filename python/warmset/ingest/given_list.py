@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import messages
 from warmset._core import PlainHasher, content_hash
+from warmset.ingest.turn import Turn
 from warmset.messages.canonical import form_of
 from warmset.messages.client_only import TABLE
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 PLAIN: Final = PlainHasher(
     {row.field for row in TABLE if row.when == "always"},
     {row.field for row in TABLE if row.when != "always" and not row.kinds and row.field != "*"},
+    Turn,
 )
 """Hashes messages that are stored as they are: no field of an SDK's, nothing to redact."""
 

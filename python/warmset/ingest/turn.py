@@ -31,6 +31,8 @@ class Turn(dict[str, Any]):
         live: Whether it is on the conversation's current path.
     """
 
+    __slots__ = ("at", "conversation", "id", "key", "live", "meta", "speaker")
+
     id: int
     conversation: str
     at: datetime

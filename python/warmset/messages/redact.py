@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.messages.names import person
+from warmset.messages.text import kind_of
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
@@ -213,7 +214,7 @@ def _outcome(value: Any, rewrite: Rewrite) -> Any:
     """Rewrite the result of a tool, which may be a list of content blocks."""
     if isinstance(value, list):
         return _list(value, lambda one: _outcome(one, rewrite))
-    if isinstance(value, dict) and value.get("type") in _CONTENT_TYPES:
+    if isinstance(value, dict) and kind_of(value) in _CONTENT_TYPES:
         return _envelope(value, rewrite)
     return redacted_data(value, rewrite)
 

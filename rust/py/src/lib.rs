@@ -17,7 +17,6 @@ mod cold_store;
 mod convert;
 mod coverage;
 mod cue;
-mod dicts;
 mod error;
 mod evict;
 mod explanation;

@@ -7,9 +7,8 @@
 //! `True`) differ, and so do the same keys in another order.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
-use crate::dicts::Dicts;
 use crate::guarded::Guarded;
 use crate::plain_json::PlainHasher;
 
@@ -34,22 +33,16 @@ enum Copied {
 
 impl Copied {
     /// Copies a value; none if it is no plain JSON, or is too deep.
-    fn of<'py>(value: &Bound<'py, PyAny>, room: usize, dicts: &Dicts<'py>) -> Option<Self> {
+    fn of(value: &Bound<'_, PyAny>, room: usize) -> Option<Self> {
         if let Ok(text) = value.cast_exact::<PyString>() {
             return Some(Self::Text(text.clone().unbind()));
         }
-        if let Some(dict) = dicts.plain(value) {
-            let room = room.checked_sub(1)?;
-            // Nothing of Python's runs in between that could change it.
-            let fields = dict.iter().map(|(key, item)| {
-                let name = key.cast_exact::<PyString>().ok()?.clone().unbind();
-                Some((name, Self::of(&item, room, dicts)?))
-            });
-            return fields.collect::<Option<_>>().map(Self::Fields);
+        if let Ok(dict) = value.cast_exact::<PyDict>() {
+            return Self::fields(dict, room);
         }
         if let Ok(list) = value.cast_exact::<PyList>() {
             let room = room.checked_sub(1)?;
-            let items = list.iter().map(|item| Self::of(&item, room, dicts));
+            let items = list.iter().map(|item| Self::of(&item, room));
             return items.collect::<Option<_>>().map(Self::List);
         }
         if value.is_none() {
@@ -65,25 +58,42 @@ impl Copied {
         Some(Self::Float(number.to_bits()))
     }
 
+    /// Copies an object.
+    fn fields(dict: &Bound<'_, PyDict>, room: usize) -> Option<Self> {
+        let room = room.checked_sub(1)?;
+        // Nothing of Python's runs in between that could change it.
+        let fields = dict.iter().map(|(key, item)| {
+            let name = key.cast_exact::<PyString>().ok()?.clone().unbind();
+            Some((name, Self::of(&item, room)?))
+        });
+        fields.collect::<Option<_>>().map(Self::Fields)
+    }
+
+    /// Tells whether an object would be the same JSON.
+    fn has(&self, dict: &Bound<'_, PyDict>) -> bool {
+        let Self::Fields(fields) = self else {
+            return false;
+        };
+        dict.len() == fields.len()
+            && dict
+                .iter()
+                .zip(fields)
+                .all(|((key, item), (name, copied))| same_text(name, &key) && copied.is(&item))
+    }
+
     /// Tells whether a value would be the same JSON.
-    fn is<'py>(&self, value: &Bound<'py, PyAny>, dicts: &Dicts<'py>) -> bool {
+    fn is(&self, value: &Bound<'_, PyAny>) -> bool {
         match self {
             Self::Text(text) => same_text(text, value),
-            Self::Fields(fields) => dicts.plain(value).is_some_and(|dict| {
-                dict.len() == fields.len()
-                    && dict
-                        .iter()
-                        .zip(fields)
-                        .all(|((key, item), (name, copied))| {
-                            same_text(name, &key) && copied.is(&item, dicts)
-                        })
-            }),
+            Self::Fields(_) => value
+                .cast_exact::<PyDict>()
+                .is_ok_and(|dict| self.has(dict)),
             Self::List(items) => value.cast_exact::<PyList>().is_ok_and(|list| {
                 list.len() == items.len()
                     && list
                         .iter()
                         .zip(items)
-                        .all(|(item, copied)| copied.is(&item, dicts))
+                        .all(|(item, copied)| copied.is(&item))
             }),
             Self::Null => value.is_none(),
             Self::Truth(truth) => value
@@ -143,7 +153,6 @@ impl ListCopy {
     /// Args:
     ///     given: The list.
     ///     fixed: Whether nobody changes its messages; they stay in memory as long as they are held.
-    ///
     ///     hasher: Hashes messages that need not be read; without one, all that are new are.
     ///
     /// Returns:
@@ -157,27 +166,31 @@ impl ListCopy {
         hasher: Option<&PlainHasher>,
     ) -> (Vec<Option<Bound<'py, PyBytes>>>, Vec<usize>, ListDraft) {
         let py = given.py();
-        let (dicts, mut written) = (Dicts::default(), Vec::new());
+        let mut written = Vec::new();
         let held = self.held.read(py);
         let (mut made, mut fresh) = (Vec::new(), Vec::new());
         let known = given.iter().enumerate().map(|(at, message)| {
-            let same = held.get(at).filter(|one| {
-                one.copied
-                    .as_ref()
-                    .is_some_and(|copied| copied.is(&message, &dicts))
-            });
+            let fields = hasher.and_then(|one| one.fields_of(&message));
+            let is_same = |copied: &Copied| {
+                copied.is(&message) || fields.is_some_and(|fields| copied.has(fields))
+            };
+            let same = held
+                .get(at)
+                .filter(|one| one.copied.as_ref().is_some_and(is_same));
             if let Some(same) = same {
                 return Some(same.digest.bind(py).clone());
             }
             let copied = || {
                 if fixed {
-                    Some(Copied::Fixed(message.clone().unbind()))
-                } else {
-                    Copied::of(&message, DEPTH, &dicts)
+                    return Some(Copied::Fixed(message.clone().unbind()));
+                }
+                match fields {
+                    Some(fields) => Copied::fields(fields, DEPTH),
+                    None => Copied::of(&message, DEPTH),
                 }
             };
             made.push((at, (at < MOST).then(copied).flatten()));
-            let digest = hasher.and_then(|one| one.hash(&message, &dicts, &mut written));
+            let digest = hasher.and_then(|one| one.hash(fields?, &mut written));
             if digest.is_none() {
                 fresh.push(at);
             }

@@ -8,10 +8,10 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyListMethods, PyString};
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyListMethods, PyString, PyType,
+};
 use warmset_core::cold;
-
-use crate::dicts::Dicts;
 
 /// Levels of a message that is written here.
 const DEPTH: usize = 64;
@@ -24,6 +24,7 @@ const HOLDERS: [&str; 2] = ["action", "parts"];
 pub(crate) struct PlainHasher {
     always: HashSet<PyBackedStr>,
     empty: HashSet<PyBackedStr>,
+    kin: Py<PyType>,
 }
 
 #[pymethods]
@@ -32,38 +33,43 @@ impl PlainHasher {
     ///     always: Fields that are left out wherever they stand.
     ///     empty: Fields that are left out of what has no type if they are null or an empty list; no
     ///         other field is left out for an empty list.
+    ///     kin: A class of messages derived from dict, that says nothing itself of what it has.
     #[new]
-    fn new(always: HashSet<PyBackedStr>, empty: HashSet<PyBackedStr>) -> Self {
-        Self { always, empty }
+    fn new(always: HashSet<PyBackedStr>, empty: HashSet<PyBackedStr>, kin: Py<PyType>) -> Self {
+        Self { always, empty, kin }
     }
 
     /// Return the content hash of each message that Python need not look at, else None.
     fn hashes<'py>(&self, messages: &Bound<'py, PyList>) -> Vec<Option<Bound<'py, PyBytes>>> {
-        let (dicts, mut written) = (Dicts::default(), Vec::new());
-        let hash = |message: Bound<'py, PyAny>| self.hash(&message, &dicts, &mut written);
+        let mut written = Vec::new();
+        let hash = |message: Bound<'py, PyAny>| self.hash(self.fields_of(&message)?, &mut written);
         messages.iter().map(hash).collect()
     }
 }
 
 impl PlainHasher {
+    /// A message as the dict that it is; none if its class may say itself what it has.
+    pub(crate) fn fields_of<'a, 'py>(
+        &self,
+        message: &'a Bound<'py, PyAny>,
+    ) -> Option<&'a Bound<'py, PyDict>> {
+        let exact = message.cast_exact::<PyDict>().ok();
+        let is_kin = || message.get_type().is(&self.kin);
+        exact.or_else(|| message.cast::<PyDict>().ok().filter(|_| is_kin()))
+    }
+
     /// The content hash of a message; none if Python is to look at it.
     pub(crate) fn hash<'py>(
         &self,
-        message: &Bound<'py, PyAny>,
-        dicts: &Dicts<'py>,
+        message: &Bound<'py, PyDict>,
         written: &mut Vec<u8>,
     ) -> Option<Bound<'py, PyBytes>> {
         written.clear();
-        let fields = dicts.plain(message)?;
-        // A whole reply of Anthropic's is reduced to some of its fields.
-        if fields.contains("model").unwrap_or(true) {
-            return None;
-        }
         let mut writer = Writer {
             hasher: self,
             written,
         };
-        writer.fields(fields, DEPTH, false)?;
+        writer.fields(message, DEPTH, false)?;
         let hash = cold::content_hash(written);
         Some(PyBytes::new(message.py(), &hash.to_le_bytes()))
     }
@@ -79,7 +85,11 @@ impl Writer<'_> {
     /// Writes an object; `strict` if a null in it may have to go whatever its field is.
     fn fields(&mut self, dict: &Bound<'_, PyDict>, room: usize, strict: bool) -> Option<()> {
         let room = room.checked_sub(1)?;
-        let kind = dict.get_item("type").ok()?;
+        let (kind, has_model) = marks(dict)?;
+        // A whole reply of Anthropic's is reduced to some of its fields.
+        if has_model && room + 1 == DEPTH {
+            return None;
+        }
         let has_kind = kind.as_ref().is_some_and(is_name);
         let strict = strict || kind.is_some();
         let mut before = b'{';
@@ -194,6 +204,21 @@ impl Writer<'_> {
     }
 }
 
+/// What the field "type" of an object has, and whether it has a field "model"; none if a key is no text.
+///
+/// Looking a key up would call the keys' own comparison, which may be a caller's.
+fn marks<'py>(dict: &Bound<'py, PyDict>) -> Option<(Option<Bound<'py, PyAny>>, bool)> {
+    let (mut kind, mut has_model) = (None, false);
+    for (key, value) in dict.iter() {
+        match key.cast_exact::<PyString>().ok()?.to_str().ok()? {
+            "type" => kind = Some(value),
+            "model" => has_model = true,
+            _ => {}
+        }
+    }
+    Some((kind, has_model))
+}
+
 /// Tells whether the value of a field tells what its object is.
 fn is_name(value: &Bound<'_, PyAny>) -> bool {
     let text = value.cast_exact::<PyString>();
@@ -204,13 +229,14 @@ fn is_escaped(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Tells whether a text, or JSON that it is, may have a tag of a private part.
+/// Tells whether a text, or JSON that it is, may have a tag of a private part. In JSON, a backslash may
+/// stand for white space or a stroke before the name, or for any character.
 fn may_be_private(text: &str) -> bool {
     let opens = text.split('<').skip(1).any(|rest| {
         let name = rest.trim_start_matches(|one: char| {
             one == '/' || one.is_whitespace() || ('\x1c'..='\x1f').contains(&one)
         });
-        name.starts_with(['p', 'P'])
+        name.starts_with(['p', 'P', '\\'])
     });
     opens || text.contains("\\u")
 }

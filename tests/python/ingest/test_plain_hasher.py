@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -12,13 +14,24 @@ from hypothesis import given, strategies as st
 from warmset import Memory
 from warmset._core import ListCopy, content_hash
 from warmset.engine.redaction import Redactor
+from warmset.errors import InvalidMessageError
 from warmset.ingest.given_list import PLAIN
+from warmset.ingest.turn import Turn
 from warmset.messages import accept, dumps, without_client_only
 from warmset.messages.client_only import TABLE
 
 REDACTOR = Redactor(None, timeout=1.0, private=True)
 
-TAGS = ("<private>", "< PRIVATE x>", "</private>", "<\x1cprivate>", "<p>", "<b>", "\\u003cprivate>")
+TAGS = (
+    "<\\nprivate>",
+    "<private>",
+    "< PRIVATE x>",
+    "</private>",
+    "<\x1cprivate>",
+    "<p>",
+    "<b>",
+    "\\u003cprivate>",
+)
 TEXTS = st.text(max_size=6) | st.sampled_from(['"', "\\", "\x7f", "\x00\x1f", "\ud800", *TAGS])
 FIELDS = sorted(
     {row.field for row in TABLE}
@@ -98,6 +111,22 @@ class Text(str):
     __slots__ = ()
 
 
+class Named(dict):  # type: ignore[type-arg]
+    """Is derived from a dict, as a message that a memory returns."""
+
+
+class Loud(str):
+    """A key that looks around when it is compared."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("it was compared")
+
+    def __hash__(self) -> int:
+        return hash("type")
+
+
 class Shown(dict):  # type: ignore[type-arg]
     def items(self) -> Any:
         return {"role": "user", "content": "another"}.items()
@@ -119,6 +148,9 @@ def nested(levels: int) -> dict[str, Any]:
         {"n": float("inf")},
         {"content": "\ud800"},
         Shown(),
+        Named(role="user"),
+        {Loud("type"): "a", "b": 1},
+        {"a": {Loud("type"): "a", "b": 1}},
         nested(65),
         object(),
         "a text",
@@ -133,6 +165,10 @@ def nested(levels: int) -> dict[str, Any]:
         {"type": "computer_call", "action": {"type": "click", "x": None}},
         {"type": "message", "role": "assistant", "content": [], "model": "m"},
         {"role": "user", "content": "see < /Private>"},
+        *(
+            {"role": "assistant", "arguments": f'{{"a":"<{escape}private>"}}'}
+            for escape in ("\\n", "\\t", "\\/", "\\u0020", " \\r", "/\\f")
+        ),
         {"role": "user", "content": {"<private>": 1}},
         {
             "role": "assistant",
@@ -165,3 +201,54 @@ def test_with_a_hook_every_message_passes_through_it():
         log = memory.conversation("a")
         log.sync([{"role": "user", "content": "number 7"}])
         assert log.messages() == [{"role": "user", "content": "number #"}]
+
+
+def test_a_message_that_a_memory_returned_is_hashed_as_what_it_is():
+    message = {"role": "user", "content": "a"}
+    turn = Turn(message)
+    turn.id = 7
+    assert PLAIN.hashes([turn]) == PLAIN.hashes([message]) == [content_hash(dumps(message))]
+    with pytest.raises(AttributeError):
+        turn.items = {"b": 1}.items  # it would show others than it has
+    assert copy.copy(turn).id == pickle.loads(pickle.dumps(turn)).id == turn.id  # noqa: S301
+    turn["content"] = "b"
+    assert PLAIN.hashes([turn]) == [content_hash(dumps(turn))]
+
+
+def test_edits_of_what_a_memory_returned_are_noticed():
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("a")
+        log.sync(
+            [{"role": "user", "content": [{"type": "text", "text": f"{n}"}]} for n in range(4)]
+        )
+        kept = log.messages()
+        assert [log.sync(kept).kept, log.sync(kept).kept] == [4, 4]
+        kept[2]["content"][0]["text"] = "another"
+        assert log.sync(kept).kept == 2
+        kept[1] = dict(kept[1])
+        assert log.sync(kept).kept == 4
+        assert log.messages() == kept
+
+
+def test_a_secret_behind_an_escape_is_counted_as_redacted():
+    call = {"name": "f", "arguments": r'{"a":"<\nprivate>SECRET"}'}
+    calls = [{"id": "a", "type": "function", "function": call}]
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("a")
+        asked = {"role": "user", "content": "hi"}
+        synced = log.sync([asked, {"role": "assistant", "content": "", "tool_calls": calls}])
+        assert synced.redacted == 1
+        assert "SECRET" not in json.dumps(log.messages())
+
+
+def test_a_result_that_is_a_list_of_schemas_is_refused():
+    with Memory.open(None, embedder="lexical") as memory:
+        schema = {"type": ["string", "null"]}
+        listed = [
+            {"role": "user", "content": "What is it?"},
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "a", "output": [schema]},
+        ]
+        log = memory.conversation("a")
+        with pytest.raises(InvalidMessageError, match=r"message 2: output\[0\]"):
+            log.sync(listed)

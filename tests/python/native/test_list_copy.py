@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from warmset._core import ListCopy
+from warmset._core import ListCopy, PlainHasher
 
 SCALARS = (
     st.none()
@@ -194,10 +194,16 @@ def test_what_was_read_of_any_list_is_known_by_value_in_a_fixed_one():
     assert held.known(listed, fixed=True)[:2] == ([digests(1)[0], None], [1])
 
 
-def test_a_message_of_a_derived_class_is_held_for_what_it_shows():
-    held = ListCopy()
-    take(held, [Fetched(a={"b": 1}), Fetched(a=1)], digests(2))
-    assert known(held, [{"a": {"b": 1}}, Mapped(a=1)]) == ([digests(1)[0], None], [1])
+def test_a_message_of_the_derived_class_that_is_named_is_held_for_what_it_shows():
+    held, hasher = ListCopy(), PlainHasher(set(), set(), Fetched)
+    fetched = [Fetched(a={"b": 1}), Fetched(a=1), Mapped(a=1)]
+    assert held.known(fetched)[1] == [0, 1, 2]
+    _known, fresh, draft = held.known(fetched, hasher=hasher)
+    assert fresh == [2]
+    held.take(draft, digests(3))
+    assert held.known(fetched, hasher=hasher)[0] == [*digests(2), None]
+    assert held.known([{"a": {"b": 1}}, Fetched(a=2)])[1] == [1]
     take(held, [{"a": 1}], digests(1))
-    assert known(held, [Fetched(a=1)]) == (digests(1), [])
-    assert known(held, [Fetched(a=2)]) == ([None], [0])
+    assert held.known([Fetched(a=1)], hasher=hasher)[:2] == (digests(1), [])
+    [known], _fresh, _draft = held.known([Fetched(a=2)], hasher=hasher)
+    assert known not in (None, *digests(1))
