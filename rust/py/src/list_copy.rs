@@ -171,8 +171,9 @@ impl ListCopy {
         let (mut made, mut fresh) = (Vec::new(), Vec::new());
         let known = given.iter().enumerate().map(|(at, message)| {
             let fields = hasher.and_then(|one| one.fields_of(&message));
-            let is_same = |copied: &Copied| {
-                copied.is(&message) || fields.is_some_and(|fields| copied.has(fields))
+            let is_same = |copied: &Copied| match (copied, fields) {
+                (Copied::Fields(_), Some(fields)) => copied.has(fields),
+                _ => copied.is(&message),
             };
             let same = held
                 .get(at)
