@@ -69,25 +69,13 @@ impl Copied {
         fields.collect::<Option<_>>().map(Self::Fields)
     }
 
-    /// Tells whether an object would be the same JSON.
-    fn has(&self, dict: &Bound<'_, PyDict>) -> bool {
-        let Self::Fields(fields) = self else {
-            return false;
-        };
-        dict.len() == fields.len()
-            && dict
-                .iter()
-                .zip(fields)
-                .all(|((key, item), (name, copied))| same_text(name, &key) && copied.is(&item))
-    }
-
     /// Tells whether a value would be the same JSON.
     fn is(&self, value: &Bound<'_, PyAny>) -> bool {
         match self {
             Self::Text(text) => same_text(text, value),
-            Self::Fields(_) => value
+            Self::Fields(fields) => value
                 .cast_exact::<PyDict>()
-                .is_ok_and(|dict| self.has(dict)),
+                .is_ok_and(|dict| same_fields(fields, dict)),
             Self::List(items) => value.cast_exact::<PyList>().is_ok_and(|list| {
                 list.len() == items.len()
                     && list
@@ -108,6 +96,15 @@ impl Copied {
             Self::Fixed(one) => value.is(one),
         }
     }
+}
+
+/// Tells whether an object would be the same JSON.
+fn same_fields(fields: &[(Py<PyString>, Copied)], dict: &Bound<'_, PyDict>) -> bool {
+    dict.len() == fields.len()
+        && dict
+            .iter()
+            .zip(fields)
+            .all(|((key, item), (name, copied))| same_text(name, &key) && copied.is(&item))
 }
 
 /// Tells whether a value is a text of the same characters.
@@ -172,7 +169,7 @@ impl ListCopy {
         let known = given.iter().enumerate().map(|(at, message)| {
             let fields = hasher.and_then(|one| one.fields_of(&message));
             let is_same = |copied: &Copied| match (copied, fields) {
-                (Copied::Fields(_), Some(fields)) => copied.has(fields),
+                (Copied::Fields(before), Some(fields)) => same_fields(before, fields),
                 _ => copied.is(&message),
             };
             let same = held

@@ -64,6 +64,10 @@ impl PlainHasher {
         message: &Bound<'py, PyDict>,
         written: &mut Vec<u8>,
     ) -> Option<Bound<'py, PyBytes>> {
+        // A whole reply of Anthropic's is reduced to some of its fields.
+        if field(message, "model").is_some() {
+            return None;
+        }
         written.clear();
         let mut writer = Writer {
             hasher: self,
@@ -85,11 +89,7 @@ impl Writer<'_> {
     /// Writes an object; `strict` if a null in it may have to go whatever its field is.
     fn fields(&mut self, dict: &Bound<'_, PyDict>, room: usize, strict: bool) -> Option<()> {
         let room = room.checked_sub(1)?;
-        let (kind, has_model) = marks(dict)?;
-        // A whole reply of Anthropic's is reduced to some of its fields.
-        if has_model && room + 1 == DEPTH {
-            return None;
-        }
+        let kind = field(dict, "type");
         let has_kind = kind.as_ref().is_some_and(is_name);
         let strict = strict || kind.is_some();
         let mut before = b'{';
@@ -204,19 +204,15 @@ impl Writer<'_> {
     }
 }
 
-/// What the field "type" of an object has, and whether it has a field "model"; none if a key is no text.
-///
-/// Looking a key up would call the keys' own comparison, which may be a caller's.
-fn marks<'py>(dict: &Bound<'py, PyDict>) -> Option<(Option<Bound<'py, PyAny>>, bool)> {
-    let (mut kind, mut has_model) = (None, false);
-    for (key, value) in dict.iter() {
-        match key.cast_exact::<PyString>().ok()?.to_str().ok()? {
-            "type" => kind = Some(value),
-            "model" => has_model = true,
-            _ => {}
-        }
-    }
-    Some((kind, has_model))
+/// The value of a field, by a walk: to look it up would call the keys' own comparison, which may be a
+/// caller's.
+fn field<'py>(dict: &Bound<'py, PyDict>, name: &str) -> Option<Bound<'py, PyAny>> {
+    let is_it = |key: &Bound<'_, PyAny>| {
+        let key = key.cast_exact::<PyString>();
+        key.is_ok_and(|key| key.to_str().is_ok_and(|key| key == name))
+    };
+    dict.iter()
+        .find_map(|(key, value)| is_it(&key).then_some(value))
 }
 
 /// Tells whether the value of a field tells what its object is.

@@ -130,6 +130,13 @@ def alone(path):
         (path / name).unlink(missing_ok=True)
 
 
+def check_reopened(path, expected):
+    """Check that a store opens from its files, and knows the same."""
+    with opened(path) as memory:
+        assert source(memory) == (True, 0)
+        assert known(memory) == expected
+
+
 def from_records(path):
     """Return what is known of a store once its files are gone."""
     alone(path)
@@ -510,9 +517,7 @@ def test_a_removal_by_the_log_alone_is_in_the_next_files(tmp_path):
         assert len(memory.conversation("a")) == 200
         expected = known(memory)
     assert b"zebra" not in (tmp_path / NAME).read_bytes()
-    with opened(tmp_path) as memory:
-        assert source(memory) == (True, 0)
-        assert known(memory) == expected
+    check_reopened(tmp_path, expected)
 
 
 def out_of_reach(_texts):
@@ -606,9 +611,7 @@ def test_what_a_removal_took_is_not_in_the_next_file(tmp_path):
         memory.conversation("a").pop(1, forget=True)
         expected = known(memory)
     assert b"zebra" not in (tmp_path / NAME).read_bytes()
-    with opened(tmp_path) as memory:
-        assert source(memory) == (True, 0)
-        assert known(memory) == expected
+    check_reopened(tmp_path, expected)
 
 
 def test_a_store_with_lost_records_has_no_file(tmp_path):
