@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from warmset._core import Entry
     from warmset.compact.keeper import Keeper
+    from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.ingest import Synced, Turn
     from warmset.messages import Dialect, MessageLike, System
@@ -75,7 +76,7 @@ class Conversation:
         path = self.ids
         for start in range(0, len(path), PAGE):
             page = path[start : start + PAGE]
-            yield from ingest.read_turns(self._handle.live(), self._ledger, page)
+            yield from ingest.read_turns(*self._live(), page)
 
     @property
     def dialect(self) -> Dialect | None:
@@ -159,8 +160,7 @@ class Conversation:
         """
         beside = ingest.Beside(at, speaker, session, meta)
         return ingest.append_messages(
-            self._handle.live(),
-            self._ledger,
+            *self._live(),
             messages,
             beside,
             self._handle.redactor,
@@ -206,9 +206,7 @@ class Conversation:
             StoreError: The messages could not be stored; nothing changed.
         """
         beside = ingest.Beside(at, speaker, session, meta)
-        return ingest.sync_messages(
-            self._handle.live(), self._ledger, full_list, beside, self._handle.redactor
-        )
+        return ingest.sync_messages(*self._live(), full_list, beside, self._handle.redactor)
 
     def pop(self, count: int = 1, *, forget: bool = False) -> list[Turn]:
         """Take the last messages off the conversation, and return them.
@@ -238,7 +236,7 @@ class Conversation:
             StoreError: A message could not be read, or the change not be stored; nothing changed.
         """
         copies = self._copies if forget else None
-        left = ingest.pop_messages(self._handle.live(), self._ledger, count, copies)
+        left = ingest.pop_messages(*self._live(), count, copies)
         return self._shortened(left, forget=forget)
 
     def truncate(self, id_: int | None, /, *, forget: bool = False) -> list[Turn]:
@@ -262,7 +260,7 @@ class Conversation:
             StoreError: A message could not be read, or the change not be stored; nothing changed.
         """
         copies = self._copies if forget else None
-        left = ingest.truncate_messages(self._handle.live(), self._ledger, id_, copies)
+        left = ingest.truncate_messages(*self._live(), id_, copies)
         return self._shortened(left, forget=forget)
 
     @overload
@@ -282,7 +280,7 @@ class Conversation:
             NotFound: No message of this conversation has that id.
             StoreError: A message could not be read.
         """
-        engine, ledger = self._handle.live(), self._ledger
+        engine, ledger = self._live()
         if isinstance(ids, Iterable):
             return [ingest.read_turn(engine, ledger, ingest.id_of(id_)) for id_ in ids]
         return ingest.read_turn(engine, ledger, ingest.id_of(ids))
@@ -318,9 +316,7 @@ class Conversation:
             raise InvalidInputError(f"limit: expected a number of messages, found {limit!r}")
         if limit is not None and limit < 1:
             raise InvalidInputError(f"limit: expected at least 1, found {limit}")
-        return ingest.newest_turns(
-            self._handle.live(), self._ledger, limit=limit, before=before, where=where
-        )
+        return ingest.newest_turns(*self._live(), limit=limit, before=before, where=where)
 
     # --- entries that are no messages -------------------------------------------------------------
 
@@ -356,9 +352,7 @@ class Conversation:
             ReadOnly: The memory was opened with mode "read".
             StoreError: The entry could not be stored.
         """
-        return ingest.keep_entry(
-            self._handle.live(), self._ledger, payload, key=key, codec=codec, columns=columns
-        )
+        return ingest.keep_entry(*self._live(), payload, key=key, codec=codec, columns=columns)
 
     def entries(
         self, *, after: int | None = None, limit: int | None = 1_000, reverse: bool = False
@@ -378,9 +372,7 @@ class Conversation:
             InvalidInputError: An argument has the wrong type.
             StoreError: An entry could not be read.
         """
-        return ingest.read_entries(
-            self._handle.live(), self._ledger, after=after, limit=limit, reverse=reverse
-        )
+        return ingest.read_entries(*self._live(), after=after, limit=limit, reverse=reverse)
 
     # --- searches and windows --------------------------------------------------------------------
 
@@ -484,7 +476,7 @@ class Conversation:
             InvalidInputError: An option is invalid.
         """
         ask = windows.cut_ask(budget, pins, system=system, tools=tools, model=model)
-        engine, ledger = self._handle.live(), self._ledger
+        engine, ledger = self._live()
         with engine.lock:
             made = windows.cut_conversation(engine, ledger, ask)
             windows.note_cut(ledger, made)
@@ -612,4 +604,8 @@ class Conversation:
 
     @property
     def _ledger(self) -> Ledger:
-        return self._handle.live().ledger(self._handle.tenant, self.id)
+        return self._live()[1]
+
+    def _live(self) -> tuple[Engine, Ledger]:
+        engine = self._handle.live()
+        return engine, engine.ledger(self._handle.tenant, self.id)

@@ -144,7 +144,7 @@ class Catalog:
         self.opening = opening
         self.store = opening.store(path)
         self.log = Log(self.store)
-        self.retriever = Retriever()
+        self.indexed = Retriever()  # without the turns that wait; see `Library.retriever`
         self.loaded = False  # whether the retriever has already what is being taken up
         self.choices_known = False  # whether what is being taken up ended choices before
         self.ledgers = Ledgers(self._taken_up)

@@ -115,7 +115,11 @@ class Engine(Library):
     # --- to the disk -----------------------------------------------------------------------------
 
     def append(
-        self, ledger: Ledger, batch: Sequence[messages.Message], metas: Sequence[TurnMeta]
+        self,
+        ledger: Ledger,
+        batch: Sequence[messages.Message],
+        metas: Sequence[TurnMeta],
+        payloads: Sequence[bytes] | None = None,
     ) -> list[int]:
         """Append messages to the current path: durable, then searchable, then embedded.
 
@@ -123,6 +127,7 @@ class Engine(Library):
             ledger: The conversation.
             batch: Well-formed messages of the conversation's dialect.
             metas: What is kept beside each.
+            payloads: Each as `messages.dumps` writes it, where that is known.
 
         Returns:
             Their ids; all are stored or none is. `Spooled` if another process held the store's
@@ -134,7 +139,8 @@ class Engine(Library):
         """
         shown: messages.Dialect | None = next((m.dialect for m in metas if m.dialect), None)
         dialect: messages.Dialect = ledger.dialect or shown or "openai"
-        payloads = [messages.dumps(message, index=at) for at, message in enumerate(batch)]
+        if payloads is None:
+            payloads = [messages.dumps(message, index=at) for at, message in enumerate(batch)]
         key = key_of(ledger.tenant, ledger.name)
         drafts = [
             turn_draft(key, meta, payload) for meta, payload in zip(metas, payloads, strict=True)
@@ -156,7 +162,7 @@ class Engine(Library):
         for id_, payload, fact, meta, tokens in zip(
             ids, payloads, facts, metas, counts, strict=True
         ):
-            self.admit(ledger, id_, content_hash(payload), fact, meta, tokens)
+            self.admit(ledger, id_, content_hash(payload), fact, meta, tokens, waits=True)
         ledger.accounts()
         if self.indexer is not None:
             jobs = [Job(id_, "turn") for id_ in ids if not ledger.entries[id_].blank]

@@ -192,7 +192,7 @@ class IndexFile:
 
     def grown(self) -> None:
         """Start a thread that writes the file if it lacks many turns; returns at once."""
-        turns = len(self._engine.retriever)
+        turns = len(self._engine.indexed)
         if turns - self._turns <= max(STEP, self._turns // 10) or self._folder is None:
             return
         if self._thread is None or not self._thread.is_alive():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warmset import messages
 from warmset._support.locks import guarded
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from os import PathLike
 
+    from warmset._core import Retriever
     from warmset.embed import Embedder, Vectors
     from warmset.state.branch_records import Links
     from warmset.state.branches import Row
@@ -28,10 +29,28 @@ if TYPE_CHECKING:
     from warmset.store.options import StoreOptions
 
 
+MOST: Final = 64
+"""Turns that wait to be indexed, at most; a long one counts as several."""
+
+LONG: Final = 1 << 12
+"""Characters of a turn for which it counts as one more."""
+
+_Waiting: TypeAlias = "tuple[Ledger, int, Row | Entry, str]"
+
+
 @guarded(
     "self.lock",
-    fields=("_left",),
-    calls=("place", "relink", "admit", "settled", "index_again", "drop", "release"),
+    fields=("_left", "_waiting"),
+    calls=(
+        "place",
+        "relink",
+        "admit",
+        "settled",
+        "index_again",
+        "drop",
+        "release",
+        "index_waiting",
+    ),
 )
 class Library(Catalog):
     """An open store with what is known of its records.
@@ -56,19 +75,35 @@ class Library(Catalog):
         encoding: str,
     ) -> None:
         super().__init__(path, opening=opening, encoding=encoding)
+        self._waiting: list[_Waiting] = []
+        self.waits = 0  # read without the lock: a turn of this thread's own is counted already
         self._left: list[tuple[Ledger, int]] = []  # where paths ended before they were moved
         self.indexer = (
             None
             if embedder is None
             else Indexer(
                 self.store,
-                self.retriever,
+                lambda: self.retriever,
                 Vectorizer(embedder, self, durable=path is not None, contexts=opening.contexts),
                 self.every_job,
                 embeds=opening.writes,
                 items=self._take_rows,
             )
         )
+
+    @property
+    def retriever(self) -> Retriever:
+        """The index, with every turn that was appended in this process."""
+        if self.waits:
+            with self.lock:
+                self.index_waiting()
+        return self.indexed
+
+    def index_waiting(self) -> None:
+        """Index the turns that were appended since the index was last asked for."""
+        while self._waiting:
+            self.index_turn(*self._waiting.pop(0))
+        self.waits = 0
 
     def settled(self) -> list[Job]:
         """Return the contexts of messages that the path's end moved away from.
@@ -140,16 +175,35 @@ class Library(Catalog):
         facts: messages.Facts,
         meta: TurnMeta,
         tokens: int,
+        *,
+        waits: bool = False,
     ) -> None:
-        """Add a stored message to its conversation and to the index."""
+        """Add a stored message to its conversation and to the index.
+
+        Args:
+            ledger: The conversation.
+            id_: The message.
+            digest: Its content hash.
+            facts: What its dialect says of it.
+            meta: What is kept beside it.
+            tokens: What it costs verbatim.
+            waits: Whether it is indexed when the index is next asked for.
+        """
         row = ledger.admit(id_, digest, facts, meta, tokens)
         self._owners.own(id_, ledger)
         if id_ in self.described:
             ledger.describe(id_, self.described[id_])
         if not (meta.speaker or facts.speaker):
             ledger.addressed.hear(facts.role, facts.text)
-        if not self.loaded:
+        if self.loaded:
+            return
+        if not waits:
             self.index_turn(ledger, id_, row, facts.text)
+            return
+        self._waiting.append((ledger, id_, row, facts.text))
+        self.waits += 1 + len(facts.text) // LONG
+        if self.waits >= MOST:
+            self.index_waiting()
 
     def index_turn(self, ledger: Ledger, id_: int, entry: Row | Entry, text: str) -> None:
         """Index a message by its words and labels."""
@@ -164,10 +218,10 @@ class Library(Catalog):
             True,
         )
         words = "" if entry.blank else f"{text[:WORDS_INDEXED]}\n{day}"
-        self.retriever.add(id_, labels, words)
+        self.indexed.add(id_, labels, words)
         read = traits.read(text, entry.facts.role, entry.at)
         if read != traits.NONE:
-            self.retriever.describe(
+            self.indexed.describe(
                 id_,
                 asking=read.asking,
                 ends_asking=read.ends_asking,

@@ -17,7 +17,8 @@ from warmset._support.locks import condition, guarded, lock
 from warmset._support.log import event, room, watched
 from warmset.embed.base import context_share
 from warmset.index.at_exit import stop_at_exit
-from warmset.index.batch_size import Pace
+from warmset.index.batch_size import LEAST, Pace
+from warmset.index.linger import QUIET, Linger
 from warmset.index.queue import Backlog, delay_after
 from warmset.index.retry import attempt
 from warmset.index.rows import Searched
@@ -43,9 +44,9 @@ ROOM: Final = 0.25
 
 @guarded(
     "self._wake",
-    fields=("_backlog", "_outages", "_held"),
+    fields=("_backlog", "_outages", "_held", "_linger"),
     writes=("_closed", "_thread"),
-    calls=("_resting", "_begin", "_next_work"),
+    calls=("_resting", "_begin", "_next_work", "_until"),
 )
 @guarded(
     "self._work",
@@ -56,7 +57,7 @@ class Indexer:
 
     Args:
         store: Stores the vectors.
-        retriever: Searches them.
+        retriever: Returns what searches them.
         vectorizer: Makes them.
         wanted: Returns every view of every turn from an id on, embedded or not.
         embeds: Whether missing vectors are made, which are written to the store.
@@ -66,7 +67,7 @@ class Indexer:
     def __init__(
         self,
         store: ColdStore,
-        retriever: Retriever,
+        retriever: Callable[[], Retriever],
         vectorizer: Vectorizer,
         wanted: Callable[[int], Sequence[Job]],
         *,
@@ -86,6 +87,7 @@ class Indexer:
         self._wanted = wanted
         self._backlog = Backlog(QUEUED)
         self._pace = Pace()
+        self._linger = Linger(LEAST)
         self._outages, self._held = 0, 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -127,12 +129,13 @@ class Indexer:
             return
         with self._wake:
             self._backlog.add(self.vectorizer.wanted(jobs), self.book.__contains__)
+            self._linger.queued(time.monotonic())
             self._begin()
 
     def room(self) -> None:
         """Wait for a moment if the queue is full, so that embedding keeps up with new turns."""
         with self._wake:
-            self._wake.wait_for(lambda: not self._backlog.full or self._resting(), ROOM)
+            self._until(lambda: not self._backlog.full or self._resting(), ROOM)
 
     def pending(self, wanted: Callable[[int], bool] | None = None) -> int:
         """Return how many turns, all or those that are wanted, wait for their own vectors."""
@@ -168,7 +171,7 @@ class Indexer:
     def settle(self, timeout: float | None) -> bool:
         """Wait like `flush`, without retrying failures."""
         with self._wake:
-            self._wake.wait_for(self._resting, timeout)
+            self._until(self._resting, timeout)
             return self._backlog.idle and not self._backlog.failed()
 
     def await_turns(self, wanted: Callable[[int], bool], timeout: float) -> None:
@@ -179,9 +182,7 @@ class Indexer:
             timeout: The most seconds to wait.
         """
         with self._wake:
-            self._wake.wait_for(
-                lambda: self._resting() or not self._backlog.waits_for(wanted), timeout
-            )
+            self._until(lambda: self._resting() or not self._backlog.waits_for(wanted), timeout)
 
     def close(self, timeout: float) -> None:
         """Finish pending work, for at most some seconds, and stop."""
@@ -240,6 +241,13 @@ class Indexer:
                 self._backlog.forgive()
             self.book.erase_older()
 
+    def _until(self, happened: Callable[[], bool], timeout: float | None) -> None:
+        """Wait until something happened, for which what is queued is done at once."""
+        if not happened():
+            self._linger.hurry()
+            self._wake.notify_all()
+            self._wake.wait_for(happened, timeout)
+
     def _resting(self) -> bool:
         return self._closed or self._backlog.idle or self._held > time.monotonic()
 
@@ -293,8 +301,12 @@ class Indexer:
                 self._wake.wait(self._held - now)
             elif (first := self._backlog.look()) is not None:
                 return first
-            elif self._backlog.queued:
-                return None
+            elif jobs := self._backlog.queued:
+                left = self._linger.left(now, jobs, self.vectorizer.asked)
+                if not left:
+                    self._linger.hurry()
+                    return None
+                self._wake.wait(min(left, QUIET))
             else:
                 self._wake.wait(None if due is None else due - now)
         return None

@@ -177,9 +177,9 @@ class Backlog:
         return self._deferred is not None
 
     @property
-    def queued(self) -> bool:
-        """Whether there is a job to work on."""
-        return bool(self._queue)
+    def queued(self) -> int:
+        """The number of jobs to work on."""
+        return len(self._queue)
 
     @property
     def idle(self) -> bool:

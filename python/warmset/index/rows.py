@@ -10,7 +10,7 @@ from warmset.embed.base import CONTEXT_SHARE
 from warmset.store.records import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from warmset._core import Retriever
     from warmset.embed import Vectors
@@ -21,7 +21,7 @@ class Searched:
     """Publishes vectors: a turn's own rows, or the weighted mean of its row and its context's.
 
     Args:
-        retriever: Searches the rows.
+        retriever: Returns what searches the rows.
         book: Reads the stored vectors.
         contexts: Whether contexts are used.
         share: The part of the mean that is the context's.
@@ -29,7 +29,7 @@ class Searched:
 
     def __init__(
         self,
-        retriever: Retriever,
+        retriever: Callable[[], Retriever],
         book: VectorBook,
         *,
         contexts: bool,
@@ -43,7 +43,7 @@ class Searched:
 
     def clear(self) -> None:
         """Remove all rows: another embedder's will replace them."""
-        self._retriever.clear_vectors()
+        self._retriever().clear_vectors()
         self._rows.clear()
 
     def drop(self, ids: Collection[int]) -> None:
@@ -81,7 +81,7 @@ class Searched:
         return self._book.read(Job(id_, "context")) if self._contexts else None
 
     def _put(self, id_: int, own: Vectors, context: Vectors | None) -> None:
-        self._retriever.put_vectors(id_, mean(own, context, self._share))
+        self._retriever().put_vectors(id_, mean(own, context, self._share))
         # A single passage waits for its context, which exists after the next message.
         if self._contexts and context is None and len(own) == 1:
             self._rows[id_] = own

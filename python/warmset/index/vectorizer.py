@@ -8,6 +8,7 @@ vectors, and no other one adds to them.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from warmset.embed.base import CONTEXT_SHARE, context_share
@@ -75,6 +76,8 @@ class Vectorizer:
         self._durable = durable
         self._probed = False
         self.newest = 0
+        self._asking: list[None] = []  # an element for each query that is being embedded
+        self._asked = 0.0
         self._around: dict[int, list[int]] = {}
 
     def remember(self, identity: Identity) -> None:
@@ -151,12 +154,22 @@ class Vectorizer:
             EmbedderMismatch: The embedder is not the one of the store's vectors.
             EmbedderError: It failed.
         """
-        if self.identity is None:
-            rows = self.embedder.embed_query([text])
-        else:
-            rows = self._call([text], self.embedder.embed_query, apart=True)
+        self._asking.append(None)
+        try:
+            if self.identity is None:
+                rows = self.embedder.embed_query([text])
+            else:
+                rows = self._call([text], self.embedder.embed_query, apart=True)
+        finally:
+            self._asked = time.monotonic()
+            self._asking.pop()
         vector: Vectors = rows[0]
         return vector
+
+    @property
+    def asked(self) -> float | None:
+        """When the last query was embedded, on the monotonic clock; None while one is."""
+        return None if self._asking else self._asked
 
     def drafts(self, made: Sequence[tuple[Job, Vectors]]) -> list[Draft]:
         """Return the drafts of records of vectors."""

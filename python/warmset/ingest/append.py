@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from warmset.errors import Conflict, InvalidInputError, InvalidMessageError, Not
 from warmset.ingest.full_list import match_list
 from warmset.ingest.given_list import GivenList
 from warmset.ingest.keys import Keyed, checked_keys
+from warmset.ingest.plain import PLAIN
 from warmset.ingest.replies import Replies, sent_with
 from warmset.ingest.turn import Synced, id_of
 from warmset.messages.model import FixedList
@@ -117,10 +119,10 @@ def append_messages(
     if after is not None and key is not None:
         raise InvalidInputError("append: expected `key` or `after`, not both")
     follows = None if after is None else id_of(after)
-    taken = _accept(given)
+    taken, payloads = _written(given, redactor)
     keys = checked_keys(key, len(taken))
-    batch = redactor.messages(taken)
-    changed = sum(new is not old for new, old in zip(batch, taken, strict=True))
+    batch = taken if payloads else redactor.messages(taken)
+    changed = 0 if payloads else sum(map(operator.is_not, batch, taken))
     beside = beside.redacted(redactor)
     try:
         if keys is not None:
@@ -134,7 +136,16 @@ def append_messages(
                 first = replace(meta, parent=parent) if batch and parent is not None else None
                 head = ledger.history.head if parent is None else parent
                 replies = Replies(engine, ledger, head, sent)
-                ids = _append(engine, ledger, batch, meta, replies, given=taken, first=first)
+                ids = _append(
+                    engine,
+                    ledger,
+                    batch,
+                    meta,
+                    replies,
+                    given=taken,
+                    first=first,
+                    payloads=payloads,
+                )
     finally:
         engine.notices.tell()
     redactor.note(ledger.tenant, ledger.name, changed)
@@ -295,6 +306,7 @@ def _append(
     given: Sequence[Message],
     first: TurnMeta | None = None,
     keys: Sequence[str] | None = None,
+    payloads: Sequence[bytes] | None = None,
 ) -> list[int]:
     """Append messages with their meta, and what the replies among them were made behind.
 
@@ -307,6 +319,7 @@ def _append(
         given: The messages before they were redacted, as the model saw them.
         first: The meta of the first one, if it is another.
         keys: The key of each, if they have keys.
+        payloads: Each as it is written, where that is known.
     """
     dialect = ledger.dialect or meta.dialect or "openai"
     metas = [meta] * len(batch) if first is None else [first, *[meta] * (len(batch) - 1)]
@@ -316,7 +329,7 @@ def _append(
     ]
     if keys is not None:
         metas = [replace(one, key=key) for one, key in zip(metas, keys, strict=True)]
-    ids = engine.append(ledger, batch, metas)
+    ids = engine.append(ledger, batch, metas, payloads)
     replies.stored(ids, [messages.facts(message, dialect).role for message in batch])
     return ids
 
@@ -329,6 +342,17 @@ def _read(engine: Engine, listed: GivenList, fresh: Fresh) -> Message:
 
 def _no_list(given: object) -> InvalidMessageError:
     return InvalidMessageError(0, f"expected a list of messages, found {type(given).__name__}")
+
+
+def _written(given: Given, redactor: Redactor) -> tuple[list[Message], list[bytes] | None]:
+    """Return a caller's messages, and how they are written if they are stored as they are."""
+    if not redactor.has_hook:
+        listed: list[Any] | None = [given] if isinstance(given, dict) else None
+        if isinstance(given, list):
+            listed = [*given]
+        if listed and (payloads := PLAIN.payloads(listed)):
+            return listed, payloads
+    return _accept(given), None
 
 
 def _accept(given: Given) -> list[Message]:

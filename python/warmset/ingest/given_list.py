@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from warmset import messages
-from warmset._core import PlainHasher, content_hash
-from warmset.ingest.turn import Turn
+from warmset._core import content_hash
+from warmset.ingest.plain import PLAIN
 from warmset.messages.canonical import form_of
-from warmset.messages.client_only import TABLE
 
 if TYPE_CHECKING:
     from warmset._core import ListCopy, ListDraft
@@ -17,13 +16,6 @@ if TYPE_CHECKING:
     from warmset.messages import Message
     from warmset.messages.canonical import Form
     from warmset.state.ledger import Ledger
-
-PLAIN: Final = PlainHasher(
-    {row.field for row in TABLE if row.when == "always"},
-    {row.field for row in TABLE if row.when != "always" and not row.kinds and row.field != "*"},
-    Turn,
-)
-"""Hashes messages that are stored as they are: no field of an SDK's, nothing to redact."""
 
 
 @dataclass(slots=True)

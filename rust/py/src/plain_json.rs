@@ -45,6 +45,16 @@ impl PlainHasher {
         let hash = |message: Bound<'py, PyAny>| self.hash(self.fields_of(&message)?, &mut written);
         messages.iter().map(hash).collect()
     }
+
+    /// Return each message as `messages.dumps` writes it; None if Python is to look at one of them.
+    fn payloads<'py>(&self, messages: &Bound<'py, PyList>) -> Option<Vec<Bound<'py, PyBytes>>> {
+        let mut written = Vec::new();
+        let payload = |message: Bound<'py, PyAny>| {
+            self.write(self.fields_of(&message)?, &mut written)?;
+            Some(PyBytes::new(message.py(), &written))
+        };
+        messages.iter().map(payload).collect()
+    }
 }
 
 impl PlainHasher {
@@ -64,6 +74,12 @@ impl PlainHasher {
         message: &Bound<'py, PyDict>,
         written: &mut Vec<u8>,
     ) -> Option<Bound<'py, PyBytes>> {
+        self.write(message, written)?;
+        let hash = cold::content_hash(written);
+        Some(PyBytes::new(message.py(), &hash.to_le_bytes()))
+    }
+
+    fn write(&self, message: &Bound<'_, PyDict>, written: &mut Vec<u8>) -> Option<()> {
         // A whole reply of Anthropic's is reduced to some of its fields.
         if field(message, "model").is_some() {
             return None;
@@ -73,9 +89,7 @@ impl PlainHasher {
             hasher: self,
             written,
         };
-        writer.fields(message, DEPTH, false)?;
-        let hash = cold::content_hash(written);
-        Some(PyBytes::new(message.py(), &hash.to_le_bytes()))
+        writer.fields(message, DEPTH, false)
     }
 }
 

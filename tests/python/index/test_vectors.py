@@ -114,7 +114,7 @@ def test_a_row_is_held_until_its_context_is_there_and_no_longer():
         book = VectorBook(store, Vectorizer(Bag(), Turns("a"), durable=False))
         retriever = Retriever()
         retriever.add(1, (1, 1, 0, 0, 1, 1, 0, True), "a")
-        searched = Searched(retriever, book, contexts=True)
+        searched = Searched(lambda: retriever, book, contexts=True)
         own, context = np.array([[1, 0]], np.float32), np.array([[0, 1]], np.float32)
         held = weakref.ref(own)
         searched.publish([(Job(1, "turn"), own)])

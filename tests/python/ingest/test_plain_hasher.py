@@ -15,7 +15,7 @@ from warmset import Memory
 from warmset._core import ListCopy, content_hash
 from warmset.engine.redaction import Redactor
 from warmset.errors import InvalidMessageError
-from warmset.ingest.given_list import PLAIN
+from warmset.ingest.plain import PLAIN
 from warmset.ingest.turn import Turn
 from warmset.messages import accept, dumps, without_client_only
 from warmset.messages.client_only import TABLE
@@ -97,6 +97,37 @@ def test_what_is_not_read_hashes_as_it_is_stored(message):
 def test_ordinary_messages_are_not_read(message):
     assert PLAIN.hashes([message]) == [content_hash(dumps(message))]
     assert stored(message) is message
+    assert PLAIN.payloads([message, message]) == [dumps(message)] * 2
+
+
+@given(st.lists(MESSAGES, max_size=3))
+def test_what_is_not_read_is_written_as_it_is_stored(listed):
+    payloads = PLAIN.payloads(listed)
+    if None in PLAIN.hashes(listed):
+        assert payloads is None
+    else:
+        assert payloads == [dumps(stored(message)) for message in listed]
+
+
+@pytest.mark.parametrize("batch", [list, tuple, iter, lambda given: given[0]])
+def test_messages_are_appended_with_or_without_being_read(batch):
+    one = {"role": "user", "content": "The harbour."}
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("c")
+        chat.append(batch([one]))
+        chat.append(batch([{"role": "assistant", "content": "Yes.", "parsed": {"a": 1}}]))
+        chat.append(batch([{"role": "user", "content": "A <private>b</private>."}]))
+        chat.append(batch([{"role": "assistant", "content": "Yes.", "refusal": None}]))
+        texts = [dict(message) for message in chat.messages()]
+        assert memory.stats()["redacted"]["messages"] == 1
+    assert texts[0] == one
+    assert texts[1] == texts[3] == {"role": "assistant", "content": "Yes."}
+    assert "b" not in texts[2]["content"]
+
+
+def test_nothing_is_appended_without_a_message():
+    with Memory.open(None, embedder="lexical") as memory:
+        assert memory.conversation("c").append([]) == []
 
 
 def test_nearly_all_messages_of_requests_are_not_read():

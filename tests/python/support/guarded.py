@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 CHANGES = {
-    "retriever": ("add", "remove", "set_live", "describe"),
+    "indexed": ("add", "remove", "set_live", "describe"),
     "derived": ("take", "forget"),
     "ledgers": ("__setitem__", "__delitem__", "pop", "get"),
 }
