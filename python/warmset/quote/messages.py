@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from warmset.messages import Message
     from warmset.state.prompt_prefix import Mark
 
-ROOM: Final = 16_000_000
-"""Bytes of messages, as JSON, that are kept at most: what the windows of a few long conversations
-show. Half of them are old: what is not asked for again, while as many others are, leaves."""
+ROOM: Final = 96_000_000
+"""Bytes of messages, as JSON, that are kept at most: half of them are old, and leave if they are
+not asked for again while as many others are. The other half takes a list of 100,000 messages as a
+whole; a longer one would be read anew each time: its beginning leaves before it comes again."""
 
-LARGEST: Final = ROOM // 16
+LARGEST: Final = 1_000_000
 """Bytes of a message that is kept."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from operator import eq
+from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset._core import content_hash
@@ -44,6 +44,9 @@ class Known:
 
     def find(self, messages: Sequence[Message]) -> list[int | None]:
         """Return the place of each message in the lists; None for what is not known."""
+        mine = self.messages
+        if len(messages) == len(mine) and all(map(is_, messages, mine)):  # a list as a whole
+            return list(range(len(mine)))
         return list(map(self.places.get, map(id, messages)))
 
 
@@ -72,6 +75,9 @@ class Sent:
         self._around = None if system is None and tools is None else hash(repr(self._beside))
         found = [None] * len(messages) if known is None else known.find(messages)
         marks = () if known is None else known.marks
+        if None not in found:  # a loop over a long list takes its time
+            self._marks = [marks[place] for place in found if place is not None]
+            return
         for at, place in enumerate(found):
             if place is not None:
                 self._marks.append(marks[place])

@@ -40,7 +40,7 @@ def marked(
         The messages, the same objects where nothing changed.
     """
     made = list(plain)
-    for at, turn in enumerate(turns):
+    for at, turn in enumerate(turns) if variants else ():
         one = variants.get(turn)
         if one is not None and one.marks is not None:
             made[at] = with_marks(made[at], one.marks)

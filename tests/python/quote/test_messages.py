@@ -10,7 +10,7 @@ from preparing import process, talk
 
 from warmset import Memory, count_tokens
 from warmset.errors import BudgetTooSmall, Erased
-from warmset.quote.messages import LARGEST, ROOM, Copies, copied
+from warmset.quote.messages import LARGEST, Copies, copied
 from warmset.state.prompt_prefix import Known, Sent
 from warmset.testing import random_history
 
@@ -68,8 +68,9 @@ def test_a_window_of_everything_shares_no_object_of_a_message():
             spoil(found)
 
 
-def test_what_is_not_asked_for_again_leaves():
-    source = Source(ROOM // 32)
+def test_what_is_not_asked_for_again_leaves(monkeypatch):
+    monkeypatch.setattr("warmset.quote.messages.ROOM", 16 * LARGEST)
+    source = Source(LARGEST // 2)
     copies = Copies(source)
     for id_ in range(1, 100):
         copies.get([0, id_])
@@ -87,7 +88,8 @@ def test_what_is_not_asked_for_again_leaves():
     assert source.read == [1, 1], "very large ones are not kept"
 
 
-def test_a_message_that_is_asked_for_twice_takes_its_room_once():
+def test_a_message_that_is_asked_for_twice_takes_its_room_once(monkeypatch):
+    monkeypatch.setattr("warmset.quote.messages.ROOM", 16 * LARGEST)
     source = Source(LARGEST)
     copies = Copies(source)
     copies.get([id_ for id_ in range(1, 9) for _ in (0, 1)])  # half of the room

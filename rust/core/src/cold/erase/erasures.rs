@@ -186,6 +186,11 @@ impl Erasures {
         self.covers_seq(seq) || self.covers_key(seq, key)
     }
 
+    /// Whether only ids were erased, and no beginning of keys: then a record's key need not be read.
+    pub(in crate::cold) fn are_ids(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
     /// Whether a tombstone lists this id.
     pub(in crate::cold) fn covers_seq(&self, seq: u64) -> bool {
         self.seqs.hold(seq)

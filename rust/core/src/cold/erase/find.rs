@@ -55,13 +55,13 @@ pub(super) fn find(shelf: &Shelf, scope: Scope<'_>) -> Result<Found> {
     let (mut found, mut web) = (Found::default(), Web::default());
     let index = shelf.known()?;
     for segment in &index.segments {
-        for entry in &segment.listing()?.contents.entries {
+        for entry in segment.listing()?.contents.entries.iter() {
             interrupt::check()?;
             let kind = Kind::from_code(entry.kind);
             if index.erasures.covers_seq(entry.seq) || kind.is_own() {
                 continue;
             }
-            let ties = match segment.source.ties(*entry) {
+            let ties = match segment.source.ties(entry) {
                 Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
                 other => other?,
             };
@@ -81,7 +81,7 @@ pub(super) fn find(shelf: &Shelf, scope: Scope<'_>) -> Result<Found> {
                 found.records.insert(entry.seq);
             }
             if begins && kind == Kind::Removed {
-                let said = Removal::decode(&segment.source.payload(*entry)?);
+                let said = Removal::decode(&segment.source.payload(entry)?);
                 let made = said.into_iter().flat_map(|said| said.derived).flatten();
                 found.taken.extend(made);
             }

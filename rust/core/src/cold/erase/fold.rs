@@ -42,8 +42,8 @@ pub(in crate::cold) fn gather(
     let (mut found, mut removed) = (Erasures::new(uuid), Removals::new(uuid));
     let mut broken = Vec::new();
     for segment in segments.iter().filter(|s| s.takes_away()) {
-        for entry in &segment.listing()?.contents.entries {
-            match take(&segment.source, *entry, &mut found, &mut removed) {
+        for entry in segment.listing()?.contents.entries.iter() {
+            match take(&segment.source, entry, &mut found, &mut removed) {
                 Ok(_) => {}
                 Err(Error::Corrupt { detail, .. }) => {
                     let bytes = entry.offset..entry.offset.saturating_add(entry.len);

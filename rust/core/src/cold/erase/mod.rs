@@ -193,17 +193,18 @@ pub(super) fn erased_in(shelf: &Shelf, at: usize) -> Result<Option<BTreeSet<u64>
         return Ok(None);
     };
     let mut gone = BTreeSet::new();
-    for entry in &segment.listing()?.contents.entries {
+    for entry in segment.listing()?.contents.entries.iter() {
         interrupt::check()?;
-        if is_bookkeeping(entry) {
+        if is_bookkeeping(&entry) {
             continue;
         }
         let erased = erasures.covers_seq(entry.seq)
-            || match segment.source.ties(*entry) {
-                Ok(ties) => erasures.covers(entry.seq, &ties.key),
-                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => false,
-                Err(other) => return Err(other),
-            };
+            || !erasures.are_ids()
+                && match segment.source.ties(entry) {
+                    Ok(ties) => erasures.covers(entry.seq, &ties.key),
+                    Err(Error::Corrupt { .. } | Error::Truncated { .. }) => false,
+                    Err(other) => return Err(other),
+                };
         if erased {
             gone.insert(entry.seq);
         }

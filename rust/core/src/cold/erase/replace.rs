@@ -196,7 +196,7 @@ fn shown(shelf: &Shelf, segment: &Segment) -> Result<(Vec<Shown>, Fillers)> {
         (Arc::clone(&index.erasures), Arc::clone(&index.removals))
     };
     let (mut out, mut fillers) = (Vec::new(), Fillers::new());
-    for entry in &segment.listing()?.contents.entries {
+    for entry in segment.listing()?.contents.entries.iter() {
         interrupt::check()?;
         let kind = Kind::from_code(entry.kind);
         if kind == Kind::Filler {
@@ -206,7 +206,7 @@ fn shown(shelf: &Shelf, segment: &Segment) -> Result<(Vec<Shown>, Fillers)> {
         if kind.is_own() {
             continue;
         }
-        let outline = match segment.source.outline(*entry, &shelf.keyring) {
+        let outline = match segment.source.outline(entry, &shelf.keyring) {
             Ok(outline) => outline,
             Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
             Err(other) => return Err(other),

@@ -8,6 +8,7 @@ use crate::interrupt;
 
 use crate::cold::format::bytes::wide;
 use crate::cold::format::encode::{Stamp, stamp};
+use crate::cold::format::entries::Entries;
 use crate::cold::format::footer::{Contents, Entry, Gap, Why, seal};
 use crate::cold::format::frame::RecordHeader;
 use crate::cold::format::header::Header;
@@ -139,7 +140,7 @@ pub(super) fn without(
     let header = old.again();
     let mut out = header.encode();
     let mut contents = Contents {
-        entries: Vec::new(),
+        entries: Entries::default(),
         gaps: listing.contents.gaps.clone(),
     };
     for damage in &listing.damages {
@@ -155,7 +156,7 @@ pub(super) fn without(
         let gone = ranges(&gone).into_iter().map(|seqs| Gap { seqs, why });
         contents.gaps.extend(gone);
     }
-    for entry in &listing.contents.entries {
+    for entry in listing.contents.entries.iter() {
         interrupt::check()?;
         if fate(entry.seq) != Fate::Kept {
             continue;
@@ -176,7 +177,7 @@ pub(super) fn without(
             });
         if whole && stamp(&mut record, &header.identity, offset, place).is_some() {
             out.extend_from_slice(&record);
-            contents.entries.push(Entry { offset, ..*entry });
+            contents.entries.push(Entry { offset, ..entry });
         } else {
             contents.gaps.push(Gap {
                 seqs: entry.seq..=entry.seq,

@@ -11,6 +11,7 @@ use crate::entry::Kind;
 use crate::cold::format::PREAMBLE;
 use crate::cold::format::bytes::{Fields, wide};
 use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
+use crate::cold::format::entries::Entries;
 use crate::cold::format::header::Identity;
 
 const MAGIC: [u8; 8] = *b"wsegend\0";
@@ -45,7 +46,7 @@ pub(in crate::cold) struct Gap {
 /// Everything that a segment holds, and what it held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cold) struct Contents {
-    pub(in crate::cold) entries: Vec<Entry>,
+    pub(in crate::cold) entries: Entries,
     pub(in crate::cold) gaps: Vec<Gap>,
 }
 
@@ -101,7 +102,7 @@ pub(in crate::cold) fn seal(
     for field in [wide(count), first_seq, last, wide(contents.gaps.len())] {
         footer.extend(field.to_le_bytes());
     }
-    for entry in &contents.entries {
+    for entry in contents.entries.iter() {
         footer.extend(entry.seq.to_le_bytes());
         footer.extend(entry.offset.to_le_bytes());
         footer.extend(u64::from(entry.kind).to_le_bytes());
@@ -180,26 +181,28 @@ pub(in crate::cold) fn contents(footer: &[u8], seal: u64) -> Option<Contents> {
     let mut fields = Fields::new(footer);
     let (count, first, last) = (fields.u64()?, fields.u64()?, fields.u64()?);
     let gaps = fields.u64()?;
-    let mut found = Contents {
-        entries: Vec::with_capacity(footer.len() / 24),
-        gaps: Vec::new(),
-    };
+    let mut found = Contents::default();
+    // The length of a record is known with the next one's place.
+    let mut before: Option<Entry> = None;
     for _ in 0..count {
         let (seq, offset, kind) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        match found.entries.last_mut() {
-            Some(before) => {
+        match before {
+            Some(mut before) => {
                 before.len = offset.checked_sub(before.offset).filter(|len| *len > 0)?;
                 (before.seq < seq).then_some(())?;
+                found.entries.push(before);
             }
             None => (offset == PREAMBLE && seq >= first).then_some(())?,
         }
-        found.entries.push(Entry {
+        before = Some(Entry {
             seq,
             offset,
             len: seal.checked_sub(offset).filter(|len| *len > 0)?,
             kind: u16::try_from(kind).ok()?,
         });
     }
+    found.entries.extend(before);
+    found.entries.shrink();
     for _ in 0..gaps {
         let seqs = fields.u64()?..=fields.u64()?;
         let why = match fields.u64()? {
@@ -237,7 +240,7 @@ mod tests {
             let list = &all[..count];
             let end = PREAMBLE + 104 * wide(count);
             let held = Contents {
-                entries: list.to_vec(),
+                entries: list.iter().copied().collect(),
                 gaps: [(8, Why::Erased), (20, Why::Damaged), (30, Why::Dropped)]
                     .map(|(first, why)| Gap {
                         seqs: first..=first + 1,

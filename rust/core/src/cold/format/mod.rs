@@ -142,6 +142,7 @@
 
 pub(in crate::cold) mod bytes;
 pub(in crate::cold) mod encode;
+pub(in crate::cold) mod entries;
 pub(in crate::cold) mod footer;
 pub(in crate::cold) mod frame;
 pub(in crate::cold) mod header;

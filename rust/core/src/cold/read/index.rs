@@ -7,7 +7,6 @@ use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use crate::cold::erase::erasures::Erasures;
-use crate::cold::format::bytes::narrow;
 use crate::cold::format::footer::{Entry, Why};
 use crate::cold::format::words::Words;
 use crate::cold::mark::{Mark, MarkFile};
@@ -112,7 +111,7 @@ impl Index {
             .partition_point(|s| s.source.header.first_seq <= seq);
         if let Some(segment) = after.checked_sub(1).and_then(|at| self.segments.get(at)) {
             let contents = &segment.listing()?.contents;
-            if let Some(entry) = entry_of(&contents.entries, seq) {
+            if let Some(entry) = contents.entries.find(seq) {
                 return Ok((Arc::clone(&segment.source), entry));
             }
             match contents.gap(seq) {
@@ -145,14 +144,13 @@ impl Index {
         let mut room = max_bytes;
         for segment in self.segments.iter().skip(after.saturating_sub(1)) {
             let entries = &segment.listing()?.contents.entries;
-            let start = entries.partition_point(|e| e.seq < from);
-            for entry in entries.iter().skip(start) {
+            for entry in entries.from(entries.position(from)) {
                 match room.checked_sub(entry.len) {
                     Some(left) => room = left,
                     None if found.is_empty() => room = 0,
                     None => return Ok(found),
                 }
-                found.push((Arc::clone(&segment.source), *entry));
+                found.push((Arc::clone(&segment.source), entry));
             }
         }
         Ok(found)
@@ -206,50 +204,10 @@ impl Index {
     }
 }
 
-/// The entry of an id. Ids grow by one unless records are gone, so the first id mostly tells where
-/// it stands; if not, it stands before that place.
-fn entry_of(entries: &[Entry], seq: u64) -> Option<Entry> {
-    let guess = narrow(seq.checked_sub(entries.first()?.seq)?);
-    if let Some(entry) = entries.get(guess).filter(|entry| entry.seq == seq) {
-        return Some(*entry);
-    }
-    let before = entries.get(..guess).unwrap_or(entries);
-    let at = before.binary_search_by_key(&seq, |e| e.seq).ok()?;
-    before.get(at).copied()
-}
-
 /// The error of an id that was damaged already when its segment was rewritten.
 fn lost_before(source: &Source, seq: u64) -> Error {
     let detail = "it was damaged when the segment was rewritten";
     source
         .damage(0..0, seq..=seq, DamageKind::Corrupt, detail)
         .to_error()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_is_found_wherever_others_are_missing() {
-        let (offset, len, kind) = (640, 96, 1);
-        let entry = |seq| Entry {
-            seq,
-            offset,
-            len,
-            kind,
-        };
-        for gone in 0_u64..1 << 8 {
-            let left: Vec<u64> = (5..13).filter(|seq| gone >> (seq - 5) & 1 == 0).collect();
-            let entries: Vec<Entry> = left.iter().copied().map(entry).collect();
-            for seq in (0..20).chain([u64::MAX]) {
-                let found = entry_of(&entries, seq).map(|entry| entry.seq);
-                assert_eq!(
-                    found,
-                    left.contains(&seq).then_some(seq),
-                    "{seq} in {left:?}"
-                );
-            }
-        }
-    }
 }

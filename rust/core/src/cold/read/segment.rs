@@ -23,7 +23,7 @@ impl From<Scan> for Listing {
     fn from(found: Scan) -> Self {
         Self {
             contents: Contents {
-                entries: found.entries,
+                entries: found.entries.into_iter().collect(),
                 gaps: Vec::new(),
             },
             damages: found.damages,
@@ -137,7 +137,7 @@ impl Segment {
     /// Takes up records that were written at its end.
     pub(in crate::cold) fn extend(&mut self, entries: &[Entry], len: u64) {
         if let Some(listing) = self.listing.get_mut() {
-            listing.contents.entries.extend_from_slice(entries);
+            listing.contents.entries.extend(entries.iter().copied());
         }
         self.len = len;
     }

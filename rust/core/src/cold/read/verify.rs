@@ -8,6 +8,7 @@ use crate::interrupt;
 
 use crate::cold::format::PREAMBLE;
 use crate::cold::format::bytes::{narrow, wide};
+use crate::cold::format::entries::Entries;
 use crate::cold::format::footer::Entry;
 use crate::cold::format::header::{Header, Preamble};
 use crate::cold::medium::{read_full, refused};
@@ -27,7 +28,7 @@ pub(in crate::cold) struct Subject {
     len: u64,
     place: Place,
     /// The ids that opening found.
-    known: Vec<Entry>,
+    known: Entries,
 }
 
 impl Subject {

@@ -369,19 +369,20 @@ fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
     let mut tokens = BTreeSet::new();
     for segment in index.segments.iter().rev() {
         let entries = &segment.listing()?.contents.entries;
-        let mut rest = entries.as_slice();
-        while let Some(last) = rest.last() {
-            let first = match segment.source.batch_first(*last) {
+        let mut rest = entries.len();
+        while let Some(last) = rest.checked_sub(1).and_then(|at| entries.get(at)) {
+            let first = match segment.source.batch_first(last) {
                 // Nothing behind a damaged record can be known; rather twice than not at all.
                 Err(Error::Corrupt { .. } | Error::Truncated { .. }) => return Ok(tokens),
                 other => other?,
             };
-            let (before, batch) = rest.split_at(rest.partition_point(|e| e.seq < first));
-            let head = batch.first().filter(|e| e.kind == Kind::Spooled.code());
+            let before = entries.position(first).min(rest);
+            let head = entries.get(before).filter(|_| before < rest);
+            let head = head.filter(|e| e.kind == Kind::Spooled.code());
             let Some(head) = head else {
                 return Ok(tokens);
             };
-            let key = match segment.source.ties(*head) {
+            let key = match segment.source.ties(head) {
                 Err(Error::Corrupt { .. } | Error::Truncated { .. }) => return Ok(tokens),
                 other => other?.key,
             };
