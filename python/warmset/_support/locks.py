@@ -22,6 +22,7 @@ Name: TypeAlias = Literal[
     "memories",
     "pipeline",
     "tools",
+    "pages",
     "place",
     "index_file",
     "embedding",

@@ -54,6 +54,7 @@ COMMANDS: Final = {
         "lint:lint",
         "Show what breaks the prompt cache between consecutive requests, and what it costs.",
     ),
+    "mcp": ("mcp:mcp", "Give agents a memory over the Model Context Protocol."),
     "model": ("model:app", "The local embedding model: locate, download, verify."),
     "route": (
         "routing:route",

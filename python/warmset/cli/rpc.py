@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from importlib import metadata
 from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
-from typing import TYPE_CHECKING, Final, NoReturn
 
+from warmset.cli.terminated import TERMINATED, Terminated, terminable
 from warmset.embed import named
 from warmset.errors import InvalidInputError
 from warmset.memory import Memory
 from warmset.serve import DEEPEST, LONGEST, Server, claimed, methods, serve, tools_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-TERMINATED: Final = 143
-"""The exit code of a program that SIGTERM ended, by the convention of shells."""
-
-
-class _Terminated(BaseException):
-    """The process got SIGTERM."""
 
 
 def rpc(
@@ -35,8 +24,9 @@ def rpc(
 ) -> int:
     """Answer JSON-RPC 2.0 on standard input and output, one object a line.
 
-    Methods: tools/list, tools/call, initialize, ping. Tools: compact_context and, with a memory,
-    restore. All other output goes to standard error. It ends when standard input ends.
+    Methods: tools/list, tools/call, initialize, ping. Tools: context_compact and, with a memory,
+    those that search it, add to it and remove from it. All other output goes to standard error. It
+    ends when standard input ends.
 
     Args:
         memory: A store's directory: has the known memories, and stores dropped messages.
@@ -53,7 +43,7 @@ def rpc(
     if memory is None and conversation is not None:
         raise InvalidInputError("conversation: needs a memory; give --memory as well")
     try:
-        with _terminable(), claimed() as streams:
+        with terminable(), claimed() as streams:
             maker = None if embedder in {None, "lexical"} else named(str(embedder))
             opened = (
                 nullcontext()
@@ -65,20 +55,6 @@ def rpc(
                 version = metadata.version("warmset")
                 server = Server(methods(tools, version=version), deepest=deepest)
                 serve(server, streams.read, streams.write, longest=longest)
-    except _Terminated:
+    except Terminated:
         return TERMINATED
     return 0
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Make SIGTERM end the process like Ctrl-C, with the store closed."""
-
-    def end(_number: int, _frame: object) -> NoReturn:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -16,9 +16,10 @@ from warmset.maintenance import Access, encryption_of
 from warmset.options import Mode  # noqa: TC001 - read at run time
 
 with extra("serve"):
+    from warmset.serve.listening import Listening
     from warmset.serve.proxy.guard import GuardOptions, check_bind, check_upstream
     from warmset.serve.proxy.options import PATIENCE, ProxyOptions
-    from warmset.serve.proxy.server import Listening, Serving, run, tenants_of
+    from warmset.serve.proxy.server import Serving, run, tenants_of
     from warmset.serve.proxy.upstream import BASES, Upstreams
     from warmset.serve.proxy.workers import run_workers
 

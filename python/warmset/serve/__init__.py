@@ -1,11 +1,10 @@
-"""Ways in for programs: a JSON-RPC 2.0 server, a proxy before providers, and `wrap` in process.
+"""Ways in for programs: tools over JSON-RPC and MCP, a proxy before providers, and `wrap`.
 
-The server works on two streams of bytes, with one object on each line. What it promises:
+`tools` has the table of tools; `rpc` serves it on lines without dependencies, `mcp` to agents;
+`proxy` stands between an agent and its provider; `wrap` does the same in process.
 
-- Every request gets exactly one answer, with its id, on one line of ASCII; a notification gets
-  none.
-- A line that cannot be read affects no other line.
-- Nothing else is written to the output stream, even if other code prints.
+Where a protocol has standard input and output, nothing else is written to the output, even if other
+code prints.
 """
 
 from typing import TYPE_CHECKING
@@ -14,11 +13,8 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.serve.clients import wrap
-    from warmset.serve.jsonrpc import Fault, Server
     from warmset.serve.lines import LONGEST, Lines, TooLong
-    from warmset.serve.loop import serve
-    from warmset.serve.mcp import methods
-    from warmset.serve.reading import DEEPEST
+    from warmset.serve.rpc import DEEPEST, Fault, Server, methods, serve
     from warmset.serve.streams import Streams, claimed
     from warmset.serve.tools import MOST_MESSAGES, Tool, tools_of
 
@@ -44,11 +40,8 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "clients": ["wrap"],
-            "jsonrpc": ["Fault", "Server"],
             "lines": ["LONGEST", "Lines", "TooLong"],
-            "loop": ["serve"],
-            "mcp": ["methods"],
-            "reading": ["DEEPEST"],
+            "rpc": ["DEEPEST", "Fault", "Server", "methods", "serve"],
             "streams": ["Streams", "claimed"],
             "tools": ["MOST_MESSAGES", "Tool", "tools_of"],
         },

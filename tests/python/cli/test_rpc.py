@@ -59,7 +59,7 @@ def test_it_answers_while_its_input_is_open_and_ends_with_it():
 @POSIX
 def test_nothing_but_answers_is_on_standard_output():
     noisy = (
-        "import os, sys, subprocess; from warmset.serve import tools;"
+        "import os, sys, subprocess; from warmset.serve.tools import compacting as tools;"
         "real = tools.compact_context\n"
         "def loud(*given, **more):\n"
         "    print('from Python'); sys.stdout.write('unflushed'); os.write(1, b'past Python\\n')\n"

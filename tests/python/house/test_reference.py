@@ -17,7 +17,8 @@ from warmset.compact import CompactWeights
 from warmset.memory import Memory, MemoryOptions
 from warmset.money import Prices, Surcharge
 from warmset.prepare import PreparedCompaction
-from warmset.serve import jsonrpc, methods, tools_of
+from warmset.serve import methods, tools_of
+from warmset.serve.rpc import jsonrpc
 from warmset.store import StoreOptions
 from warmset.tokens.budget import Budget
 from warmset.window import WindowOptions

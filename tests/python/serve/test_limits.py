@@ -7,8 +7,9 @@ import json
 import pytest
 from bag import Bag
 
-from warmset.serve import Server, methods, serve, tools as serve_tools, tools_of
-from warmset.serve.reading import read
+from warmset.serve import Server, methods, serve, tools_of
+from warmset.serve.rpc.reading import read
+from warmset.serve.tools import compacting as serve_tools
 
 REQUEST, PARAMS = -32600, -32602
 LARGEST = 2**53 - 1

@@ -68,7 +68,7 @@ def test_a_client_begins_lists_and_calls():
     assert ping == {"jsonrpc": "2.0", "id": "a", "result": {}}
     assert listed["id"] is None
     (tool,) = listed["result"]["tools"]
-    assert tool["name"] == "compact_context"
+    assert tool["name"] == "context_compact"
     assert list(tool["inputSchema"]["properties"]) == [
         *("messages", "query", "target_ratio", "budget", "distill_novel", "dialect"),
     ]

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from warmset.serve.listening import address_of, settings
 from warmset.serve.proxy.gathered import Gathered
 from warmset.serve.proxy.memories import Memories
-from warmset.serve.proxy.server import address_of, settings, silence, tenants_of
+from warmset.serve.proxy.server import silence, tenants_of
 
 if TYPE_CHECKING:
     import socket
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from warmset.serve.proxy.server import Listening, Serving
+    from warmset.serve.listening import Listening
+    from warmset.serve.proxy.server import Serving
 
 HUNG: Final = 60
 """Seconds after which a worker that does not answer its starter is killed and replaced."""

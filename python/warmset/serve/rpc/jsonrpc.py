@@ -11,12 +11,12 @@ import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from warmset.serve.lines import TooLong
-from warmset.serve.reading import DEEPEST, UnreadableError, read
+from warmset.serve.rpc.reading import DEEPEST, UnreadableError, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from warmset.serve.reading import Parsed
+    from warmset.serve.rpc.reading import Parsed
 
     Method: TypeAlias = Callable[[Mapping[str, Any]], object]
 

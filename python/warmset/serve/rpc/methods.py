@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from warmset.serve.jsonrpc import PARAMS, Fault
+from warmset.serve.rpc.jsonrpc import INTERNAL, PARAMS, Fault
+from warmset.serve.tools import ToolFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warmset.serve.jsonrpc import Method
+    from warmset.serve.rpc.jsonrpc import Method
     from warmset.serve.tools import Tool
 
 VERSIONS: Final = ("2025-06-18", "2025-03-26", "2024-11-05")
@@ -25,6 +26,7 @@ def methods(tools: Sequence[Tool], *, version: str) -> dict[str, Method]:
         version: The server's version.
     """
     by_name = {tool.name: tool for tool in tools}
+    by_name |= {tool.older: tool for tool in tools if tool.older is not None}
 
     def initialize(params: Mapping[str, Any]) -> object:
         asked = params.get("protocolVersion")
@@ -37,7 +39,13 @@ def methods(tools: Sequence[Tool], *, version: str) -> dict[str, Method]:
     def listed(_params: Mapping[str, Any]) -> object:
         return {
             "tools": [
-                {"name": one.name, "description": one.description, "inputSchema": one.schema}
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "description": one.description,
+                    "inputSchema": one.schema,
+                    "outputSchema": one.output_schema,
+                }
                 for one in tools
             ]
         }
@@ -46,11 +54,16 @@ def methods(tools: Sequence[Tool], *, version: str) -> dict[str, Method]:
         name, given = params.get("name"), params.get("arguments")
         tool = by_name.get(name) if isinstance(name, str) else None
         if tool is None:
-            known = ", ".join(by_name)
+            known = ", ".join(one.name for one in tools)
             raise Fault(PARAMS, f'"name" must be the name of a tool: {known}')
         if given is not None and not isinstance(given, dict):
             raise Fault(PARAMS, '"arguments" must be an object')
-        made = tool.call(cast("dict[str, Any]", given or {}))
+        try:
+            made = tool.call(cast("dict[str, Any]", given or {}))
+        except ToolFailure as failure:
+            more = {} if failure.type is None else {"type": failure.type}
+            code = PARAMS if failure.failing == "arguments" else INTERNAL
+            raise Fault(code, failure.why, **more) from failure
         text = json.dumps(made, separators=(",", ":"), allow_nan=False)
         return {
             "content": [{"type": "text", "text": text}],

@@ -9,7 +9,7 @@ from warmset.serve.lines import LONGEST, Lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warmset.serve.jsonrpc import Server
+    from warmset.serve.rpc.jsonrpc import Server
 
 
 def serve(
