@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server.lowlevel import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH: Final = "/mcp"
 """Where clients find the server."""
@@ -41,7 +42,19 @@ def application(server: Server[Any], guard: GuardOptions) -> Guard:
             enable_dns_rebinding_protection=False  # the guard is stricter, and knows more names
         ),
     )
-    return Guard(app, guard)
+    return Guard(_trimmed(app), guard)
+
+
+def _trimmed(app: ASGIApp) -> ASGIApp:
+    """Hand headers on without white space around their values, which is no part of these."""
+
+    async def trimming(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+            scope = {**scope, "headers": headers}
+        await app(scope, receive, send)
+
+    return trimming
 
 
 def serve_http(

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 import threading
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -52,21 +53,30 @@ class _Reading:
 
     def _pump(self, send: MemoryObjectSendStream[str], loop: asyncio.AbstractEventLoop) -> None:
         """Hand on line by line; each waits for room."""
-        with suppress(RuntimeError, asyncio.CancelledError, anyio.BrokenResourceError):
-            try:
-                for line in self._lines:
-                    if isinstance(line, TooLong):
-                        _log.warning(
-                            "a line of %d bytes was skipped; at most %d are read",
-                            line.size,
-                            self._longest,
-                        )
-                        continue
-                    text = line.decode("utf-8", "replace")
-                    asyncio.run_coroutine_threadsafe(send.send(text), loop).result()
-            except Exception as error:  # noqa: BLE001 - a stream that breaks is one that ends
-                _log.warning("standard input ended: %s", error)
+        try:
+            for line in self._lines:
+                if isinstance(line, TooLong):
+                    why = "a line of %d bytes was skipped; at most %d are read"
+                    _log.warning(why, line.size, self._longest)
+                elif not _handed_on(send, line.decode("utf-8", "replace"), loop):
+                    return
+        except Exception as error:  # noqa: BLE001 - a stream that breaks is one that ends
+            _log.warning("standard input ended: %s", error)
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(send.close)
+
+
+def _handed_on(
+    send: MemoryObjectSendStream[str], text: str, loop: asyncio.AbstractEventLoop
+) -> bool:
+    """Hand a line to the event loop; return False if nobody reads lines any more."""
+    sending = send.send(text)
+    try:
+        asyncio.run_coroutine_threadsafe(sending, loop).result()
+    except (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        sending.close()
+        return False
+    return True
 
 
 class _Writing:

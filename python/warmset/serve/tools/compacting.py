@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -11,14 +12,14 @@ from warmset.compact import compact_context
 from warmset.errors import InvalidInputError
 from warmset.messages import DIALECTS, text_of
 from warmset.serve.tools.bounds import integer, part_of, words
-from warmset.serve.tools.quoting import MOST_NAME, joined, plainly, quotation
-from warmset.serve.tools.schemas import FROM_CHARACTER, NUMBER, TEXT
+from warmset.serve.tools.quoting import MOST_NAME, at_of, joined, plainly, quotation, shown
+from warmset.serve.tools.schemas import FROM_CHARACTER, NUMBER, TEXT, listed
 from warmset.serve.tools.tool import LARGEST, Call, Tool, compact_json
-from warmset.text.markup import MEMORY_CLOSING, RECALLED
 
 if TYPE_CHECKING:
     from warmset.compact.keeper import Remembers
     from warmset.conversation import Conversation
+    from warmset.ingest.turn import Turn
     from warmset.memory import Memory
     from warmset.messages import Dialect
     from warmset.serve.tools.desk import Desk
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MOST_MESSAGES: Final = 100_000
 """The most messages that one call may compact."""
 
-_LISTS: Final = ("messages", "dropped", "inserted")
+_LISTS: Final = ("messages", "turns", "dropped", "inserted")
 """What of a result may wait for the next page."""
 
 _OBJECTS: Final[dict[str, Any]] = {"type": "array", "items": {"type": "object"}}
@@ -79,6 +80,8 @@ _OPTIONS: Final[dict[str, Any]] = {
 }
 _COMPACTED: Final[dict[str, Any]] = {
     "messages": _OBJECTS | {"description": "The messages that stay, unchanged and in order."},
+    "turns": listed({"id": TEXT, "role": TEXT, "at": TEXT, "text": TEXT}, ())
+    | {"description": "Of a stored conversation, the turns that stay, in place of messages."},
     "stats": {"type": "object", "description": "Tokens before and after, messages dropped."},
     "dropped": _OBJECTS
     | {
@@ -114,7 +117,7 @@ def compact_tool(desk: Desk) -> Tool:
         },
         required=() if with_memory else ("messages",),
         output=_COMPACTED,
-        always=tuple(name for name in _COMPACTED if name != "next_cursor"),
+        always=tuple(name for name in _COMPACTED if name not in ("next_cursor", "turns")),
         effect="write" if kept else "read",
         run=partial(_compact, desk),
         text=_said_of_compacted,
@@ -166,12 +169,15 @@ def _compact(desk: Desk, given: dict[str, Any], _call: Call) -> dict[str, Any]:
     holder: Remembers | None
     if "conversation" in given:
         talk = _talk(memory, given["conversation"])
-        messages: list[Any] = list(talk.messages(limit=MOST_MESSAGES))
+        turns = talk.messages(limit=MOST_MESSAGES)
+        messages: list[Any] = list(turns)
         if talk.dialect is not None:
             options.setdefault("dialect", talk.dialect)
+        if desk.limit is not None and not options.keys() & {"budget", "target_ratio"}:
+            options["budget"] = desk.limit
         holder = talk
     else:
-        messages = given["messages"]
+        turns, messages = [], given["messages"]
         holder = (
             memory.conversation(desk.conversation)
             if memory is not None and desk.conversation is not None
@@ -183,15 +189,29 @@ def _compact(desk: Desk, given: dict[str, Any], _call: Call) -> dict[str, Any]:
         memory=None if desk.read_only else holder,
         embedder=desk.embedder,
     )
-    whole = {
-        "messages": [dict(one) for one in made.messages],
+    gone = set(made.dropped.ids)
+    dialect = made.dialect
+    whole: dict[str, Any] = {
+        "messages": [] if turns else [dict(one) for one in made.messages],
+        "turns": [_turn(one, dialect) for at, one in enumerate(turns) if at not in gone],
         "stats": made.stats.as_dict(),
         "dropped": [asdict(one) for one in made.dropped],
         "inserted": [asdict(one) for one in made.inserted],
         "dialect": made.dialect,
         "episode": made.episode,
     }
-    return desk.pages.first(whole, _LISTS, desk.limit)
+    if not turns:
+        del whole["turns"]
+    return desk.pages.first(whole, [one for one in _LISTS if one in whole], desk.limit)
+
+
+def _turn(turn: Turn, dialect: Dialect) -> dict[str, Any]:
+    return {
+        "id": f"turn:{turn.id}",
+        "role": str(turn.get("role") or turn.get("type") or "item"),
+        "at": at_of(turn.at),
+        "text": text_of(dict(turn), dialect),
+    }
 
 
 def _check(desk: Desk, given: dict[str, Any]) -> None:
@@ -223,12 +243,15 @@ def _said_of_compacted(made: dict[str, Any]) -> str:
     """Write the messages that stay as text, and the handles of those that left."""
     stats, dialect = made["stats"], cast("Dialect", made["dialect"])
     pieces = [_quoted(one, dialect) for one in made["messages"]]
-    gone = [f"#{one['id']}: {one['handle'] or 'no handle'}" for one in made["dropped"]]
+    pieces += [_quoted_turn(one) for one in made.get("turns", ())]
+    gone = [
+        f"#{one['id']}: {one['handle'] or 'no handle'}" for one in made["dropped"] if "id" in one
+    ]
     more = made.get("next_cursor")
     return joined(
         f"{stats['before_tokens']} tokens became {stats['after_tokens']}; "
         f"{stats['dropped']} of {stats['messages']} messages left.",
-        f"{RECALLED}{''.join(pieces)}{MEMORY_CLOSING}" if pieces else "",
+        quotation(pieces),
         f"What left, by position, for context_restore: {'; '.join(gone)}." if gone else "",
         ""
         if more is None
@@ -237,9 +260,23 @@ def _said_of_compacted(made: dict[str, Any]) -> str:
 
 
 def _quoted(message: dict[str, Any], dialect: Dialect) -> str:
+    if "beginning" in message:
+        return _quoted_cut(message)
     role = message.get("role") or message.get("type") or "item"
     text = text_of(message, dialect).replace("\n", "\n  ")
     return plainly(f"[{role}] {text}\n")
+
+
+def _quoted_turn(turn: dict[str, Any]) -> str:
+    if "beginning" in turn:
+        return _quoted_cut(turn)
+    at = datetime.fromisoformat(turn["at"])
+    return shown(turn["id"], None, turn["role"], at, turn["text"])
+
+
+def _quoted_cut(element: dict[str, Any]) -> str:
+    text = element["beginning"].replace("\n", "\n  ")
+    return plainly(f"[cut, {element['characters']} characters of JSON] {text}\n")
 
 
 def _restore(desk: Desk, given: dict[str, Any], _call: Call) -> dict[str, Any]:

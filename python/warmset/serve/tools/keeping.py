@@ -116,11 +116,10 @@ def _file_of(directory: Path, given: object) -> Path:
     directory = directory.resolve()
     try:
         path = (directory / name).resolve()
-        inside = path.is_relative_to(directory) and path.is_file()
+        if path.is_relative_to(directory) and path.is_file():
+            return path
     except (OSError, ValueError):
-        inside = False
-    if not inside:
-        raise InvalidInputError(
-            "file: there is no such file in the directory for imports; put it there first"
-        )
-    return path
+        pass  # no path at all, or too long
+    raise InvalidInputError(
+        "file: there is no such file in the directory for imports; put it there first"
+    )

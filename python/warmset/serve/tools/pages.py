@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.locks import guarded, lock
 from warmset.errors import InvalidInputError
-from warmset.serve.tools.bounds import Room
+from warmset.serve.tools.bounds import Room, part_of
 from warmset.serve.tools.tool import compact_json
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST: Final = 16
 """How many results wait at once; the oldest is given up for another one."""
+
+_AROUND: Final = 24
+"""Tokens around the beginning of an element that was cut."""
 
 
 @guarded("self._lock", fields=("_waiting",))
@@ -43,7 +46,7 @@ class Pages:
 
         Returns:
             The result itself if it fits, else one with `next_cursor`. At least one element is
-            shown, so that each page goes on.
+            shown, so that each page goes on; one that is too large itself is cut, see `cut`.
         """
         if limit is None:
             return made
@@ -52,13 +55,13 @@ class Pages:
         shown, rest = dict(made), dict[str, Any]()
         begun = False
         for name in lists:
-            every = made[name]
+            every = list(made[name])
             fits = 0
-            while fits < len(every) and not rest:
-                if not room.take(compact_json(every[fits])) and begun:
-                    break
-                begun = True
-                fits += 1
+            while fits < len(every) and not rest and room.take(compact_json(every[fits])):
+                begun, fits = True, fits + 1
+            if fits < len(every) and not begun:
+                every[fits] = cut(every[fits], room)
+                begun, fits = True, fits + 1
             if fits < len(every):
                 rest[name] = every[fits:]
             shown[name] = every[:fits]
@@ -80,7 +83,7 @@ class Pages:
                 "without a cursor again"
             )
         made, lists = found
-        return self.first({name: _listed(one) for name, one in made.items()}, lists, limit)
+        return self.first(dict(made), lists, limit)
 
     def clear(self) -> None:
         """Give all pages up, because what they hold may have been erased."""
@@ -96,5 +99,12 @@ class Pages:
         return cursor
 
 
-def _listed(given: Any) -> Any:
-    return list(given) if isinstance(given, tuple) else given
+def cut(element: object, room: Room) -> dict[str, Any]:
+    """Return what stands for an element that is too large for a page.
+
+    Returns:
+        `characters` of its JSON, and its `beginning`.
+    """
+    text = compact_json(element)
+    part = part_of(text, 0, max(1, (room.left or 0) // 2 - _AROUND))
+    return {"characters": len(text), "beginning": part.text}
