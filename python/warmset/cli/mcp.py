@@ -86,6 +86,8 @@ def mcp(
     token = None if token_file is None else token_file.read_text("utf-8").strip()
     if token == "":
         raise InvalidInputError("token_file: it is empty; put a long random text into it")
+    if import_from is not None and not import_from.is_dir():
+        raise InvalidInputError("import_from: there is no directory of that name; make it first")
     check_bind(host, allow_remote=allow_remote, token=token)
     guard = GuardOptions(token=token, max_body=MAX_BODY)
     guard = GuardOptions(token=token, max_body=MAX_BODY, hosts=(*guard.hosts, *(name or ())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset._extras import extra
 from warmset.serve.tools import Call, Tool, ToolFailure
 from warmset.serve.tools.quoting import plainly
+from warmset.serve.tools.tool import compact_json, encodable
 
 with extra("mcp"):
     import anyio
@@ -95,8 +97,9 @@ class Calls:
 
 def answer(made: dict[str, Any], text: str) -> types.CallToolResult:
     """Return a result with its text, and with its structure beside it."""
+    made = json.loads(compact_json(made))  # without what UTF-8 cannot encode
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], structured_content=made
+        content=[types.TextContent(type="text", text=encodable(text))], structured_content=made
     )
 
 
@@ -107,7 +110,7 @@ def refusal(failure: ToolFailure, more: str = "") -> types.CallToolResult:
         failure: Why there is no result.
         more: What else helps to call again.
     """
-    text = plainly(f"{failure.why}{more}")
+    text = encodable(plainly(f"{failure.why}{more}"))
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 

@@ -15,6 +15,7 @@ from warmset.serve.tools.quoting import (
     conversation_uri,
     name_in,
 )
+from warmset.serve.tools.tool import encodable
 
 with extra("mcp"):
     import mcp_types as types
@@ -98,7 +99,7 @@ class Stored:
             _, text = await self._run("turns", {"conversation": name}, uri)
         else:
             raise _missing(uri)
-        contents = types.TextResourceContents(uri=uri, mime_type=_PLAIN, text=text)
+        contents = types.TextResourceContents(uri=uri, mime_type=_PLAIN, text=encodable(text))
         return types.ReadResourceResult(contents=[contents])
 
     async def _run(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import count_text
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 RESERVE: Final = 160
 """Tokens of a limit that are left for what stands around the elements of a result."""
+
+_SHORT: Final = 32
+"""The most characters of a text that is cut."""
 
 _WIDEST: Final = 64
 """The most characters of one token, for the search of a part."""
@@ -46,6 +49,15 @@ class Room:
             return False
         self.left -= cost
         return True
+
+
+def shortened(element: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an element with its long texts cut and without its URI, where nothing else fits."""
+    return {
+        name: f"{one[:_SHORT]}…" if isinstance(one, str) and len(one) > _SHORT else one
+        for name, one in element.items()
+        if name != "uri"
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,7 @@ def part_of(text: str, begin: int, tokens: int | None) -> Part:
             low = middle
         else:
             high = middle - 1
-    return Part(rest[:low], begin, begin + low)
+    return Part(rest[:low], begin, begin + low if low < len(rest) else None)
 
 
 def integer(given: object, name: str, least: int, most: int) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder
     from warmset.memory import Memory
 
-LEAST_RESULT: Final = 256
+LEAST_RESULT: Final = 1_000
 """The fewest tokens that a limit of results may have."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.errors import InvalidInputError
-from warmset.serve.tools.bounds import Room, integer, one_of, words
+from warmset.serve.tools.bounds import Room, integer, one_of, shortened, words
 from warmset.serve.tools.quoting import (
     MOST_NAME,
     at_of,
@@ -123,7 +123,7 @@ def conversations_tool(desk: Desk) -> Tool:
         description="List the stored conversations, the one that began last first.",
         properties={"limit": limit(_SOME, MOST), "offset": OFFSET},
         output={
-            "conversations": listed(_CONVERSATION, ("name", "uri", "turns")),
+            "conversations": listed(_CONVERSATION, ("name", "turns")),
             "total": NUMBER,
             "next_offset": NEXT_OFFSET,
         },
@@ -158,7 +158,7 @@ def turns_tool(desk: Desk) -> Tool:
         },
         required=("conversation",),
         output={
-            "turns": listed(_TURN, ("id", "uri", "role", "at", "summary")),
+            "turns": listed(_TURN, ("id", "role", "at", "summary")),
             "next_before": NUMBER | {"description": "There are older ones: call with this."},
         },
         always=("turns",),
@@ -181,7 +181,7 @@ def memories_tool(desk: Desk) -> Tool:
             "conversation": CONVERSATION,
         },
         output={
-            "memories": listed(_MEMORY, ("id", "uri", "type", "at", "text")),
+            "memories": listed(_MEMORY, ("id", "type", "at", "text")),
             "next_offset": NEXT_OFFSET,
         },
         always=("memories",),
@@ -264,7 +264,9 @@ def _page(
     room, made = Room(desk.limit), list[dict[str, Any]]()
     for one in there[offset : offset + most]:
         element, text = shown_as(one)
-        if not room.take(compact_json(element), text) and made:
+        if not room.take(compact_json(element), text):
+            if not made:
+                made.append(shortened(element))
             break
         made.append(element)
     reached = offset + len(made)
@@ -314,7 +316,9 @@ def _turns(desk: Desk, given: dict[str, Any], _call: Call) -> dict[str, Any]:
         if turn.speaker is not None:
             element["speaker"] = turn.speaker
         line = shown(element["id"], None, element["role"], turn.at, element["summary"])
-        if not room.take(compact_json(element), line) and made:
+        if not room.take(compact_json(element), line):
+            if not made:
+                made.append(shortened(element))
             break
         made.append(element)
     rest = len(found) - len(made)

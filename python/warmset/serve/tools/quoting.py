@@ -21,6 +21,9 @@ IDS: Final = "warmset://id/"
 CONVERSATIONS: Final = "warmset://conversation/"
 """How the URI of a conversation begins."""
 
+_IN_HEAD: Final = str.maketrans("[],", "() ")
+"""What a name may not have in a head, where it could pass for another part of it."""
+
 MOST_NAME: Final = 200
 """The most characters of a name that is given as an argument."""
 
@@ -64,7 +67,8 @@ def at_of(at: datetime) -> str:
 def shown(name: str, conversation: str | None, whose: str | None, at: datetime, text: str) -> str:
     """Quote a piece with its id, its conversation, its origin and its day."""
     where = name if conversation is None else f"{name} in {conversation}"
-    return memory_quote(where, whose, at.timestamp(), text)
+    said = None if whose is None else " ".join(whose.split()).translate(_IN_HEAD)
+    return memory_quote(where, said, at.timestamp(), text)
 
 
 def quotation(pieces: Iterable[str]) -> str:

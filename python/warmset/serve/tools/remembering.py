@@ -145,7 +145,12 @@ def pin_tools(desk: Desk) -> list[Tool]:
                     "can be pinned, not what a model remembered."
                 ),
             ),
-            ("unpin", "Take a pin off", False, "Take the pin off a memory."),
+            (
+                "unpin",
+                "Take a pin off",
+                False,
+                "Take the pin off a memory, so that it is shown where it matters alone.",
+            ),
         )
     ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from warmset.errors import InvalidInputError, NotFound
 from warmset.options import Filter, least_score
-from warmset.serve.tools.bounds import Room, integer, one_of, part_of, words
+from warmset.serve.tools.bounds import Room, integer, one_of, part_of, shortened, words
 from warmset.serve.tools.quoting import (
     at_of,
     head_of,
@@ -99,7 +99,7 @@ def search_tool(desk: Desk) -> Tool:
         },
         required=("query",),
         output={
-            "hits": listed(_HIT, ("id", "uri", "type", "at", "summary")),
+            "hits": listed(_HIT, ("id", "type", "at", "summary")),
             "by": {
                 "type": "string",
                 "description": '"fused": by words and meaning; "lexical": by words alone.',
@@ -135,7 +135,7 @@ def fetch_tool(desk: Desk) -> Tool:
         },
         required=("ids",),
         output={
-            "items": listed(_ITEM, ("id", "uri", "type", "at", "text", "characters")),
+            "items": listed(_ITEM, ("id", "type", "at", "text", "characters")),
             "missing": {
                 "type": "array",
                 "items": TEXT,
@@ -180,14 +180,17 @@ def _search(desk: Desk, given: dict[str, Any], call: Call) -> dict[str, Any]:
         memories = memory.memories(query=query, k=k, conversation=conversation)
         by = by if where == "all" else _by(memory)
     every = _alternating(
-        [_of_memory(one) for one in memories if (one.score or 0) >= _least(memories)],
-        [_of_turn(one) for one in turns if one.score >= _least(turns)],
+        [_of_memory(one) for one in _near_memories(memories, by_words=_by(memory) == "lexical")],
+        [_of_turn(one) for one in _near_turns(turns)],
     )
     room, shown_ = Room(desk.limit), list[dict[str, Any]]()
     for one in every[offset : offset + most]:
-        if not room.take(compact_json(one.head), one.line):
-            break
-        shown_.append(one.head)
+        if room.take(compact_json(one.head), one.line):
+            shown_.append(one.head)
+            continue
+        if not shown_:
+            shown_.append(shortened(one.head))
+        break
     made: dict[str, Any] = {"hits": shown_, "by": by}
     reached = offset + len(shown_)
     if shown_ and reached < len(every) and reached <= DEEPEST:
@@ -195,8 +198,18 @@ def _search(desk: Desk, given: dict[str, Any], call: Call) -> dict[str, Any]:
     return made
 
 
-def _least(found: Sequence[Hit] | Sequence[MemoryItem]) -> float:
-    return least_score([one.score or 0.0 for one in found])
+def _near_turns(found: Sequence[Hit]) -> list[Hit]:
+    """Return the hits that are near the question; if none is, those that share a word with it."""
+    least = least_score([one.score for one in found])
+    near = [one for one in found if one.score >= least]
+    return near or [one for one in found if one.terms["lexical"] > 0]
+
+
+def _near_memories(found: Sequence[MemoryItem], *, by_words: bool) -> list[MemoryItem]:
+    """Return the memories that are near the question; see `_near_turns`."""
+    least = least_score([one.score or 0.0 for one in found])
+    near = [one for one in found if (one.score or 0.0) >= least]
+    return near or [one for one in found if by_words and (one.score or 0.0) > 0]
 
 
 def _by(memory: Memory) -> str:
@@ -309,12 +322,14 @@ def _read(memory: Memory, name: str) -> MemoryItem | None:
 
 def _largest(item: MemoryItem, begin: int, room: Room) -> dict[str, Any]:
     """Return as much of a text as there is room for, in both ways in which it is written."""
-    tokens = room.left or _CUT
-    while True:
+    tokens = room.left or 0
+    while tokens > _CUT:
         made = _piece(item, begin, tokens)
-        if tokens <= _CUT or room.take(compact_json(made), _said_of_item(made)):
+        if room.take(compact_json(made), _said_of_item(made)):
             return made
-        tokens = max(_CUT, tokens * 3 // 4)
+        tokens = tokens * 3 // 4
+    made = _piece(item, begin, _CUT)
+    return shortened(made) | {"text": made["text"]}
 
 
 def _piece(item: MemoryItem, begin: int, tokens: int | None) -> dict[str, Any]:

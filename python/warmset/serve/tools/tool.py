@@ -22,8 +22,14 @@ LARGEST: Final = 2**53 - 1
 
 
 def compact_json(made: object) -> str:
-    """Return JSON without white space, in ASCII."""
-    return json.dumps(made, separators=(",", ":"), allow_nan=False)
+    """Return JSON without white space, as a client sees it."""
+    text = json.dumps(made, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return encodable(text)
+
+
+def encodable(text: str) -> str:
+    """Return a text with a question mark for each lone surrogate, which no client can be sent."""
+    return text.encode("utf-8", "replace").decode()
 
 
 class ToolFailure(Exception):  # noqa: N818 - an answer to the caller, not a failure of the server

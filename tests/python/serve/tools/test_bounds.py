@@ -74,10 +74,10 @@ def test_words_are_neither_blank_nor_too_long():
             one_of(bad, "where", ["a", "b"])
 
 
-LISTS = st.lists(st.text(max_size=60), max_size=30)
+LISTS = st.lists(st.text(max_size=120), max_size=30)
 
 
-@given(LISTS, LISTS, st.integers(256, 700))
+@given(LISTS, LISTS, st.integers(1_000, 1_400))
 def test_the_pages_of_a_result_are_the_result_and_none_is_too_large(first, second, limit):
     pages = Pages()
     made = {"a": first, "n": 7, "b": second}
