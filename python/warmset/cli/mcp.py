@@ -110,12 +110,12 @@ def mcp(
         )
         levels = Levels()
         server = build(offered(desk, levels), version=metadata.version("warmset"), levels=levels)
-        if not http:
-            return _stdio(server, held.get)
-        held.get()
-        listening = Listening(host=host, port=port, grace=GRACE)
         try:
             with terminable():
+                if not http:
+                    return _stdio(server, held.get)
+                held.get()
+                listening = Listening(host=host, port=port, grace=GRACE)
                 serve_http(server, guard, listening, ready=partial(_ready, memory))
         except Terminated:
             return TERMINATED
@@ -124,7 +124,9 @@ def mcp(
 
 def _stdio(server: Server[Any], opened: Callable[[], object]) -> int:
     with claimed() as streams:
-        threading.Thread(target=_warm, args=(opened,), name="warmset-mcp-open", daemon=True).start()
+        opening = threading.Thread(target=_warm, args=(opened,), name="warmset-mcp-open")
+        opening.daemon = True
+        opening.start()
         ended = anyio.run(serve_stdio, server, streams.read, streams.write)
     return TERMINATED if ended else 0
 
