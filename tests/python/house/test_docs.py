@@ -172,7 +172,9 @@ def test_commands_that_pages_name_exist():
         for module in re.findall(r"python -m ([\w.]+\w)(?![\w.<])", text):
             if "." in module:
                 base = "python/" if module.startswith("warmset") else ""
-                assert (ROOT / f"{base}{module.replace('.', '/')}.py").is_file(), (page, module)
+                place = f"{base}{module.replace('.', '/')}"
+                forms = (f"{place}.py", f"{place}/__main__.py")
+                assert any((ROOT / one).is_file() for one in forms), (page, module)
         for path in re.findall(r"(?:pytest|python) (benches/[\w/.]+)", text):
             assert (ROOT / path).exists(), (page, path)
         shell = [block.text for block in blocks(page) if block.language == "sh"]

@@ -138,7 +138,7 @@ class FromTable:
 
     @property
     def definition(self) -> types.Tool:
-        """What the client is told of it."""
+        """What the client learns of it."""
         return types.Tool(
             name=self.tool.name,
             title=self.tool.title,

@@ -37,7 +37,7 @@ class Gateway:
 
     @property
     def definition(self) -> types.Tool:
-        """What the client is told of it."""
+        """What the client learns of it."""
         lines = [f"- {_signature(one)}: {one.description}" for one in self.tools]
         said = (
             "Everything else that the memory can do. Give the name of a tool, and its arguments as "

@@ -37,7 +37,7 @@ class Asking:
 
     @property
     def definition(self) -> types.Prompt:
-        """What the client is told of it."""
+        """What the client learns of it."""
         argument = types.PromptArgument(name=self.argument, description=self.said, required=True)
         return types.Prompt(
             name=self.name, title=self.title, description=self.description, arguments=[argument]

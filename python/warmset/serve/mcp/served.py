@@ -28,7 +28,7 @@ class ServedTool(Protocol):
 
     @property
     def definition(self) -> Tool:
-        """What the client is told of it."""
+        """What the client learns of it."""
         ...
 
     async def call(self, arguments: Mapping[str, Any], request: Request) -> CallToolResult:
@@ -62,7 +62,7 @@ class ServedPrompt(Protocol):
 
     @property
     def definition(self) -> Prompt:
-        """What the client is told of it."""
+        """What the client learns of it."""
         ...
 
     def get(self, arguments: Mapping[str, str]) -> GetPromptResult:

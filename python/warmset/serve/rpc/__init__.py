@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
+    from warmset.serve.rpc.calls import methods
     from warmset.serve.rpc.jsonrpc import Fault, Server
     from warmset.serve.rpc.loop import serve
-    from warmset.serve.rpc.methods import methods
     from warmset.serve.rpc.reading import DEEPEST
 
 __all__ = ["DEEPEST", "Fault", "Server", "methods", "serve"]
@@ -25,7 +25,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         {
             "jsonrpc": ["Fault", "Server"],
             "loop": ["serve"],
-            "methods": ["methods"],
+            "calls": ["methods"],
             "reading": ["DEEPEST"],
         },
     )

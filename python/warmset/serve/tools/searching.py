@@ -77,7 +77,7 @@ def search_tool(desk: Desk) -> Tool:
         title="Search memory",
         description="Search everything that was ever said or remembered: turns of all "
         "conversations, also those that left your context, and memories. Use it before you ask "
-        "the user for something that they may have told already, before you redo work, and when "
+        "the user for something that they may have said before, before you redo work, and when "
         "an earlier decision, number, path or name matters. Returns one line each, the best "
         "first; read those that matter whole with memory_fetch. Not for the web or for files.",
         properties={

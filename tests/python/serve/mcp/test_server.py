@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import queue
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import anyio
@@ -18,6 +21,7 @@ from warmset.serve.mcp.levels import Levels
 from warmset.serve.mcp.offered import offered
 from warmset.serve.mcp.served import Offer
 from warmset.serve.mcp.server import build
+from warmset.serve.mcp.stdio import serve_stdio
 from warmset.serve.tools import CORE, Desk, Tool, tokens_of
 
 
@@ -138,6 +142,57 @@ def test_what_utf_8_cannot_encode_reaches_a_client_as_question_marks(mode):
             assert made.structured_content == {"text": "a?b"}
 
     mcp_client.run(work)
+
+
+class Pipe:
+    """A client's side of two streams: it sends lines, and leaves after so many answers."""
+
+    def __init__(self, *lines, answers):
+        self.waiting = queue.SimpleQueue()
+        self.answers = []
+        self.expected = answers
+        for line in lines:
+            self.waiting.put(line)
+
+    def read(self, _size):
+        return self.waiting.get()
+
+    def write(self, data):
+        self.answers += [json.loads(line)["id"] for line in data.splitlines()]
+        if len(self.answers) == self.expected:
+            self.waiting.put(b"")
+
+
+def ping(id_, filler=""):
+    found = {"jsonrpc": "2.0", "id": id_, "method": "ping", "params": {"_meta": {"f": filler}}}
+    return json.dumps(found).encode() + b"\n"
+
+
+def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_answered(caplog):
+    room = len(ping(2)) - 1
+    pipe = Pipe(ping(1, "x"), ping(2), b"\xff\n", ping(3), answers=2)
+    with caplog.at_level(logging.WARNING, "warmset"):
+        assert (
+            mcp_client.run(partial(serve_stdio, longest=room), server_of(), pipe.read, pipe.write)
+            is False
+        )
+    assert sorted(pipe.answers) == [2, 3]
+    assert f"a line of {room + 1} bytes was skipped; at most {room} are read" in caplog.text
+
+
+def test_a_stream_that_breaks_ends_the_server_as_its_end_does(caplog):
+    def broken(_size):
+        raise OSError("the pipe is broken")
+
+    with caplog.at_level(logging.WARNING, "warmset"):
+        assert mcp_client.run(serve_stdio, server_of(), broken, print) is False
+    assert "standard input ended: the pipe is broken" in caplog.text
+
+
+def test_many_lines_wait_for_their_turn_and_each_is_answered_once():
+    pipe = Pipe(*(ping(at) for at in range(500)), answers=500)
+    assert mcp_client.run(serve_stdio, server_of(), pipe.read, pipe.write) is False
+    assert sorted(pipe.answers) == list(range(500))
 
 
 def noticing(_given, call):
