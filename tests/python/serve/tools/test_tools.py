@@ -160,6 +160,10 @@ def test_the_pages_of_a_search_have_every_hit_once(tools):
     assert ids == [one["id"] for one in whole["hits"]]
     assert len(ids) == len(set(ids)) >= 4
     assert tools("memory_search", query="Postgres pool", offset=1_000)["hits"] == []
+    page = tools("memory_search", query="Postgres", where="turns", limit=2)
+    assert page["next_offset"] == 2
+    page = tools("memory_search", query="Postgres", where="turns", limit=3)
+    assert "next_offset" not in page
 
 
 def test_a_search_within_a_small_limit_has_further_pages(memory):
@@ -209,7 +213,7 @@ def test_a_search_says_where_words_alone_decided():
         ({"query": "x", "where": "files"}, "all, turns, memories"),
         ({"query": "x", "conversation": ""}, "conversation"),
         ({"query": "x", "conversation": 7}, "conversation"),
-        ({"querry": "x"}, "it has query, limit"),
+        ({"question": "x"}, "it has query, limit"),
     ],
 )
 def test_arguments_of_a_search_that_are_no_use_are_told(tools, given, word):
