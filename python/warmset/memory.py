@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
+    from warmset.engine.redaction import Redactor
     from warmset.items.archive import Episode
     from warmset.items.item import MemoryItem, Origin
     from warmset.messages import Message, MessageLike
@@ -512,6 +513,10 @@ class Memory:
             StoreError: The store could not be read.
         """
         return self._handle.live()
+
+    def __warmset_redactor__(self) -> Redactor:
+        """Return what every text passes through before it is stored, for what imports texts."""
+        return self._handle.redactor
 
     @property
     def items(self) -> kept.Items:

@@ -14,10 +14,13 @@ from warmset.errors import InvalidInputError
 from warmset.maintenance.access import pages
 from warmset.maintenance.lines import check_header, from_line, pointed, pointer
 from warmset.maintenance.redacting import redacted_draft
+from warmset.maintenance.transcripts.item import digest
+from warmset.maintenance.transcripts.known import Known, secret_of
+from warmset.store.log import Log
 from warmset.store.records import CHECKPOINT, EMBEDDING, ENTRY, HEAD, REMOVED, TURN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from warmset._core import ColdStore
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 
 _OF_LOG: Final = frozenset((ENTRY, HEAD, REMOVED, "cell", "patch"))
 """Kinds of records that only the log writes."""
+
+_LEFT_OUT: Final = _OF_LOG | {EMBEDDING}
+"""Kinds of records that are not imported."""
 
 _RECORDS: Final = 256
 _BYTES: Final = 8 << 20
@@ -56,7 +62,8 @@ def survey(path: Path) -> Survey:
     """
     ids: set[int] = set()
     keys: set[tuple[bytes, ...]] = set()
-    for at, (id_, draft) in _lines(path):
+    for line in _lines(path):
+        at, id_, draft = line.at, line.id, line.draft
         found = pointer(draft) if draft[0] == TURN else None
         if id_ in ids:
             raise InvalidInputError(f"{path}, line {at}: two records have the id {id_}")
@@ -73,18 +80,29 @@ def survey(path: Path) -> Survey:
 class Import:
     """The import of one file; its counts are correct even after an error.
 
+    A conversation whose records were all imported before is left as it is, whether it is still
+    there or was erased since.
+
     Args:
         store: The store.
         found: The survey of the file.
         through: What every text passes through; None imports the texts as they are.
+        append: What appends records to the store, in place of the store itself.
 
     Raises:
-        InvalidInputError: A conversation of the file already has records in the store. Nothing was
-            appended.
+        InvalidInputError: A conversation of the file already has other records in the store.
+            Nothing was appended.
         StoreError: The store could not be read.
     """
 
-    def __init__(self, store: ColdStore, found: Survey, through: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        store: ColdStore,
+        found: Survey,
+        through: Redactor | None = None,
+        *,
+        append: Callable[[Sequence[Draft]], list[int]] | None = None,
+    ) -> None:
         self.path = found.path
         self.redacted = 0
         self._through = through
@@ -93,15 +111,37 @@ class Import:
         self.vectors = 0
         self.loose = 0
         self.of_log = 0
-        self._store = store
+        self.known = 0
+        self._append_to = store.append if append is None else append
+        self._log = Log(store)
         self._ids: dict[int, int] = {}
-        for record in pages(store):
-            if record.key in found.keys:
-                name = b" ".join(record.key).decode("utf-8", "replace")
-                raise InvalidInputError(
-                    f"{self.path}: {name!r} has records in the store already; erase them first, or "
-                    "import into another store"
-                )
+        self._lines: dict[tuple[bytes, ...], list[str]] = {}  # of what the batch has
+        there = {record.key for record in pages(store) if record.key in found.keys}
+        self._keys = self._fresh_keys(there, found)
+
+    def _fresh_keys(
+        self, there: set[tuple[bytes, ...]], found: Survey
+    ) -> dict[tuple[bytes, ...], Known]:
+        """Return what is known of the keys that are imported.
+
+        Raises:
+            InvalidInputError: One has records in the store already, and others in the file.
+        """
+        secret = secret_of(self._log, make=False)
+        known = {key: Known(self._log, key, secret) for key in found.keys}
+        fresh: set[tuple[bytes, ...]] = set()
+        for line in _lines(self.path):
+            key = tuple(line.draft[1])
+            if line.uid not in known[key] and line.draft[0] not in _LEFT_OUT:
+                fresh.add(key)
+        for key in fresh & there:
+            name = b" ".join(key).decode("utf-8", "replace")
+            first = "" if known[key].had else "erase them first, or "
+            raise InvalidInputError(
+                f"{self.path}: {name!r} has records in the store already; {first}import into "
+                "another store"
+            )
+        return {key: one for key, one in known.items() if key in fresh and not one.had}
 
     def run(self, progress: Callable[[int, int], object] | None = None) -> None:
         """Append everything, in the file's order.
@@ -113,20 +153,27 @@ class Import:
             RedactionError: The redaction hook failed; earlier batches were appended.
             StoreError: A batch could not be appended; those before it were.
         """
+        secret = secret_of(self._log, make=bool(self._keys))
+        self._keys = {key: Known(self._log, key, secret) for key in self._keys}
         batch: list[tuple[int, Draft]] = []
         size = 0
-        for _, (id_, draft) in _lines(self.path):
+        for line in _lines(self.path):
+            id_, draft = line.id, line.draft
             if draft[0] == EMBEDDING:
                 self.vectors += 1
                 continue
             if draft[0] in _OF_LOG:
                 self.of_log += 1
                 continue
+            if tuple(draft[1]) not in self._keys:
+                self.known += 1
+                continue
             waiting = {old for old, _ in batch}
             full = len(batch) == _RECORDS or size + len(draft[3]) > _BYTES
             if batch and (full or waiting & self._points_to(draft)):
                 self._append(batch, progress)
                 batch, size = [], 0
+            self._lines.setdefault(tuple(draft[1]), []).append(line.uid)
             pointed_draft = self._pointed(draft)
             again = None if pointed_draft is None else self._redacted(pointed_draft)
             if again is not None:
@@ -137,9 +184,13 @@ class Import:
     def _append(
         self, batch: list[tuple[int, Draft]], progress: Callable[[int, int], object] | None
     ) -> None:
-        ids = self._store.append([draft for _, draft in batch])
-        self._ids.update(zip((old for old, _ in batch), ids, strict=True))
-        self.done += len(ids)
+        if batch:
+            ids = self._append_to([draft for _, draft in batch])
+            self._ids.update(zip((old for old, _ in batch), ids, strict=True))
+            self.done += len(ids)
+        if self._lines:
+            self._log.write([self._keys[key].row(uids) for key, uids in self._lines.items()])
+            self._lines = {}
         if progress is not None:
             progress(self.done, self.total)
 
@@ -171,15 +222,26 @@ class Import:
         return pointed(draft, new)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, tuple[int, Draft]]]:
-    """Read a file's records with the numbers of their lines."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A record of a file: the number of its line, its old id, and the id of the line."""
+
+    at: int
+    id: int
+    draft: Draft
+    uid: str
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    """Read a file's records."""
     at = 1
     try:
         with path.open(encoding="ascii") as file:
             check_header(file.readline())
             for at, line in enumerate(file, 2):
                 if line.strip():
-                    yield at, from_line(line)
+                    id_, draft = from_line(line)
+                    yield _Line(at, id_, draft, digest(line.strip().encode()))
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}, line {at}: {error}") from error
     except UnicodeDecodeError as error:

@@ -1,0 +1,112 @@
+"""`import_transcripts`: imports files of other programs into a memory, or into a store's directory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import InvalidInputError
+from warmset.maintenance.access import Access, open_store
+from warmset.maintenance.transcripts.run import Importing, check
+from warmset.maintenance.transcripts.target import EngineTarget, StoreTarget
+from warmset.memory import Memory
+from warmset.store.records import key_of
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterable, Iterator
+    from os import PathLike
+
+    from warmset.engine import Redactor
+    from warmset.maintenance.transcripts.report import ImportReport
+    from warmset.maintenance.transcripts.sources import Source
+    from warmset.maintenance.transcripts.target import Target
+
+_DEFAULT: Final = "default"
+
+
+def import_transcripts(
+    target: Memory | str | PathLike[str],
+    sources: Iterable[str | PathLike[str]] | str | PathLike[str],
+    *,
+    source: Source | None = None,
+    conversation: str | None = None,
+    tenant: str | None = None,
+    key_file: str | PathLike[str] | None = None,
+    redactor: Redactor | None = None,
+    dry_run: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    follow: threading.Event | None = None,
+) -> ImportReport:
+    """Import conversations that other programs keep in files.
+
+    What was imported before is recognised by the source's own ids and not stored again, also after
+    it was erased. Batches are stored whole or not at all, so that an import that was interrupted is
+    finished by the next one.
+
+    Args:
+        target: An open memory, which finds the messages at once; or a store's directory, which is
+            created if it does not exist. Vectors are made when a memory is opened on it.
+        sources: Files and directories. Directories are searched for files that a source knows.
+        source: Where the files come from; None to find out by their content.
+        conversation: The name of the conversation of messages that name none; the file's name if
+            not given.
+        tenant: Whose the conversations are: the memory's tenant, or "default".
+        key_file: A file with the store's master key, for a directory.
+        redactor: What every text passes through, for a directory; see `maintenance.redactor`. A
+            memory has its own.
+        dry_run: Whether nothing is stored: the report says what would be.
+        progress: Called with the bytes read so far and those of all files; not with `follow`.
+        follow: An event: until it is set, what is written to the files is imported, too.
+
+    Returns:
+        What was imported.
+
+    Raises:
+        InvalidInputError: A file is not there or of no known source, an option has the wrong type,
+            or a conversation of an export of warmset has other records in the store.
+        RedactionError: The redaction hook failed; what came before was stored.
+        Locked: Another process kept the store's lock for too long.
+        StoreError: Something could not be stored; what came before was.
+    """
+    given = [sources] if isinstance(sources, str) or hasattr(sources, "__fspath__") else [*sources]
+    if not given:
+        raise InvalidInputError("sources: expected at least one file or directory")
+    paths = [Path(one) for one in given]
+    if isinstance(target, Memory) and (tenant, key_file, redactor) != (None, None, None):
+        raise InvalidInputError("tenant, key_file, redactor: a memory has its own")
+    whose = target.tenant if isinstance(target, Memory) else tenant or _DEFAULT
+    key_of(whose, "any")
+    check(paths, source)  # no store is made for what is not there
+    with _opened(target, key_file, dry=dry_run) as place:
+        through = target.__warmset_redactor__() if isinstance(target, Memory) else redactor
+        work = Importing(
+            place,
+            paths,
+            tenant=whose,
+            kind=source,
+            name=conversation,
+            through=through,
+            dry=dry_run,
+        )
+        return work.run(progress) if follow is None else work.follow(follow)
+
+
+@contextmanager
+def _opened(
+    target: Memory | str | PathLike[str],
+    key_file: str | PathLike[str] | None,
+    *,
+    dry: bool,
+) -> Iterator[Target]:
+    if isinstance(target, Memory):
+        yield EngineTarget(target.__warmset_engine__())
+        return
+    path = Path(target)
+    access = Access(path=path, key_file=None if key_file is None else Path(key_file))
+    if dry and not path.is_dir():
+        yield StoreTarget(None)
+        return
+    with open_store(access, mode="read" if dry else "shared", make=not dry) as store:
+        yield StoreTarget(store)
