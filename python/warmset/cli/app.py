@@ -49,7 +49,10 @@ COMMANDS: Final = {
         "compaction:history",
         "List the compactions and prepared summaries on record in a store; nothing is changed.",
     ),
-    "import": ("upkeep:import_", "Append what warmset export wrote, under new ids."),
+    "import": (
+        "importing:import_",
+        "Import conversations from files of agents, chats, and warmset export.",
+    ),
     "lint": (
         "lint:lint",
         "Show what breaks the prompt cache between consecutive requests, and what it costs.",

@@ -1,4 +1,4 @@
-"""``warmset doctor | verify | erase | export | import``: maintain a store."""
+"""``warmset doctor | verify | erase | export``: maintain a store."""
 
 from __future__ import annotations
 
@@ -20,14 +20,11 @@ from warmset.errors import InvalidInputError, NotFound
 from warmset.index.file_lock import erasing
 from warmset.maintenance import (
     Access,
-    Import,
     erase_conversation,
     examine,
     export as write_export,
     open_store,
-    redactor,
     scope_of,
-    survey,
     undecipherable,
 )
 from warmset.maintenance.doctor import plain
@@ -52,7 +49,7 @@ def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
         key_file: A file with the store's master key, if it has one.
         as_json: Print one JSON object.
     """
-    with _bar(_READ) as progress:
+    with bar(_READ) as progress:
         health = examine(Access(path=path, key_file=key_file), progress)
     if as_json:
         print(json.dumps(health.as_json(), indent=1))
@@ -72,7 +69,7 @@ def verify(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
         as_json: Print one JSON object.
     """
     access = Access(path=path, key_file=key_file)
-    with _bar(_READ) as progress, open_store(access, mode="read") as store:
+    with bar(_READ) as progress, open_store(access, mode="read") as store:
         report = store.verify(progress)
         locked = undecipherable(store)
     damages = [plain(damage) for damage in report["damages"]]
@@ -168,7 +165,7 @@ def export(
     whole = conversation is None and tenant is None
     prefix = [] if whole else scope_of(tenant or "default", conversation)
     access = Access(path=path, key_file=key_file)
-    with _bar(_READ) as progress, open_store(access, mode="read") as store, _sink(out) as file:
+    with bar(_READ) as progress, open_store(access, mode="read") as store, _sink(out) as file:
         made = write_export(store, file, prefix=prefix, progress=progress)
         if not whole and not made.records + made.vectors + made.unknown:
             what = f"tenant {tenant or 'default'!r} has no "
@@ -188,61 +185,9 @@ def export(
     return int(bool(made.damages))
 
 
-def import_(
-    path: Path,
-    file: Path,
-    /,
-    *,
-    redact: str | None = None,
-    private_tags: bool = True,
-    key_file: Path | None = None,
-    as_json: _Json = False,
-) -> int:
-    """Append what ``warmset export`` wrote, under new ids.
-
-    A conversation that already has records in the store is rejected. Records are appended in
-    batches, each completely or not at all.
-
-    Args:
-        path: The store's directory; it is created if it does not exist.
-        file: The export.
-        redact: A function that every text passes through before it is stored, as module:function.
-        private_tags: Leave out text between private tags: `<private>`, `</private>`.
-        key_file: A file with the store's master key, if it has one.
-        as_json: Print one JSON object.
-    """
-    through = redactor(redact, private_tags=private_tags)
-    found = survey(file)
-    access = Access(path=path, key_file=key_file)
-    with open_store(access, mode="shared", make=True) as store:
-        work = Import(store, found, through)
-        try:
-            with _bar("keep the records") as progress:
-                work.run(progress)
-        finally:
-            print(f"{work.done:,} of {work.total:,} records imported", file=sys.stderr)
-    if as_json:
-        made = {
-            "records": work.done,
-            "vectors": work.vectors,
-            "references": work.loose,
-            "redacted": work.redacted,
-        }
-        print(json.dumps(made, indent=1))
-        return 0
-    for count, what in (
-        (work.vectors, "records of vectors left out; they are made anew"),
-        (work.of_log, "records of the log left out"),
-        (work.loose, "references to records that are not in the file left out"),
-        (work.redacted, "records stored without all of their text, after redaction"),
-    ):
-        if count:
-            print(f"{count:,} {what}", file=sys.stderr)
-    return 0
-
-
 @contextmanager
-def _bar(stage: str) -> Iterator[Callable[[int, int], None]]:
+def bar(stage: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far a stage has come, where somebody watches."""
     with Bars(Console(stderr=True)) as bars:
         yield lambda done, total: bars(stage, done, total)
 

@@ -1,4 +1,4 @@
-"""Maintenance of a store without a model: examine it, export records, import records and transcripts.
+"""Maintenance of a store without a model: examine it, export records, import conversations.
 
 Nothing here reads an index or makes a vector: it works on the store's records alone.
 """

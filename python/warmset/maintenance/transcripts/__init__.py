@@ -2,7 +2,8 @@
 
 What this package promises:
 
-- A source is known by its content. Its own ids name what is imported, so that nothing is stored twice.
+- A source is known by its content. Its own ids name what is imported, so that nothing is stored
+  twice.
 - A batch is stored whole or not at all; an import that was killed is finished by the next one.
 - What was erased from the store is not brought back.
 - What is not understood is stored as it stands, and counted; nothing of a file is run or imported.

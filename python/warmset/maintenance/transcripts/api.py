@@ -1,8 +1,10 @@
-"""`import_transcripts`: imports files of other programs into a memory, or into a store's directory."""
+"""`import_transcripts`: files of other programs into a memory, or into a store's directory."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +18,6 @@ from warmset.store.records import key_of
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator
-    from os import PathLike
 
     from warmset.engine import Redactor
     from warmset.maintenance.transcripts.report import ImportReport
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from warmset.maintenance.transcripts.target import Target
 
 _DEFAULT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of an import; see `import_transcripts`."""
+
+    source: Source | None = None
+    conversation: str | None = None
+    tenant: str | None = None
+    key_file: str | PathLike[str] | None = None
+    redactor: Redactor | None = None
+    dry_run: bool = False
 
 
 def import_transcripts(
@@ -70,43 +83,59 @@ def import_transcripts(
         Locked: Another process kept the store's lock for too long.
         StoreError: Something could not be stored; what came before was.
     """
-    given = [sources] if isinstance(sources, str) or hasattr(sources, "__fspath__") else [*sources]
-    if not given:
-        raise InvalidInputError("sources: expected at least one file or directory")
-    paths = [Path(one) for one in given]
-    if isinstance(target, Memory) and (tenant, key_file, redactor) != (None, None, None):
-        raise InvalidInputError("tenant, key_file, redactor: a memory has its own")
-    whose = target.tenant if isinstance(target, Memory) else tenant or _DEFAULT
-    key_of(whose, "any")
-    check(paths, source)  # no store is made for what is not there
-    with _opened(target, key_file, dry=dry_run) as place:
-        through = target.__warmset_redactor__() if isinstance(target, Memory) else redactor
-        work = Importing(
-            place,
-            paths,
-            tenant=whose,
-            kind=source,
-            name=conversation,
-            through=through,
-            dry=dry_run,
-        )
+    options = Options(
+        source=source,
+        conversation=conversation,
+        tenant=tenant,
+        key_file=key_file,
+        redactor=redactor,
+        dry_run=dry_run,
+    )
+    with begun(target, sources, options) as work:
         return work.run(progress) if follow is None else work.follow(follow)
 
 
 @contextmanager
-def _opened(
+def begun(
     target: Memory | str | PathLike[str],
-    key_file: str | PathLike[str] | None,
-    *,
-    dry: bool,
-) -> Iterator[Target]:
+    sources: Iterable[str | PathLike[str]] | str | PathLike[str],
+    options: Options,
+) -> Iterator[Importing]:
+    """Yield an import that can be run, while its store is open; see `import_transcripts`."""
+    listed = [sources] if isinstance(sources, (str, PathLike)) else [*sources]
+    if not listed:
+        raise InvalidInputError("sources: expected at least one file or directory")
+    paths = [Path(one) for one in listed]
+    own = (options.tenant, options.key_file, options.redactor)
+    if isinstance(target, Memory) and own != (None, None, None):
+        raise InvalidInputError("tenant, key_file, redactor: a memory has its own")
+    tenant = target.tenant if isinstance(target, Memory) else options.tenant or _DEFAULT
+    key_of(tenant, options.conversation or "any")
+    check(paths, options.source)  # no store is made for what is not there
+    with _opened(target, options) as place:
+        through = options.redactor
+        if isinstance(target, Memory):
+            through = target.__warmset_redactor__()
+        yield Importing(
+            place,
+            paths,
+            tenant=tenant,
+            kind=options.source,
+            name=options.conversation,
+            through=through,
+            dry=options.dry_run,
+        )
+
+
+@contextmanager
+def _opened(target: Memory | str | PathLike[str], options: Options) -> Iterator[Target]:
     if isinstance(target, Memory):
         yield EngineTarget(target.__warmset_engine__())
         return
-    path = Path(target)
-    access = Access(path=path, key_file=None if key_file is None else Path(key_file))
+    path, key_file, dry = Path(target), options.key_file, options.dry_run
     if dry and not path.is_dir():
         yield StoreTarget(None)
         return
+    access = Access(path=path, key_file=None if key_file is None else Path(key_file))
     with open_store(access, mode="read" if dry else "shared", make=not dry) as store:
         yield StoreTarget(store)

@@ -1,9 +1,9 @@
 """The exports of ChatGPT and Claude: `conversations.json`, an array of conversations.
 
 Both are trees: an answer that was made again, or a question that was edited, has siblings. Every
-branch is stored, the one that was open last as the conversation's path. Messages are stored as texts,
-because exports leave out what a provider would need to take calls of its own tools again; a message
-with more than texts is kept verbatim beside.
+branch is stored, the one that was open last as the conversation's path. Messages are stored as
+texts, because exports leave out what a provider would need to take calls of its own tools again; a
+message with more than texts is kept verbatim beside.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ def chatgpt(value: dict[str, Any], name: str) -> Iterator[Item]:
         items = list(_chatgpt_message(message, name, key)) if message else []
         said = next((one for one in items if one.message is not None), None)
         for one in items:
-            if one is said:
-                after = None if above == before or not (began or above) else above
-                one = replace(one, after=after)
-                before, began = one.uids[0], True
-            yield one
+            placed = one is said and above != before and (began or above)
+            yield replace(one, after=above) if placed else one
+        if said is not None:
+            before, began = said.uids[0], True
         path.append((key, above if said is None else said.uids[0]))
 
 

@@ -1,9 +1,9 @@
-"""Claude Code's sessions: a line for each block of a reply, side chains, compactions, queued prompts.
+"""Claude Code's sessions: replies in pieces, side chains, compactions, queued prompts.
 
 The format is internal to Claude Code and changes between versions: fields that are not needed are
-not looked at, and a line of an unknown type is kept as it stands. A line belongs to the conversation
-that its `sessionId` names; a side chain is a conversation `SESSION/AGENT` of its own. A prompt that
-does not follow the last message (the user went back) begins a branch.
+not looked at, and a line of an unknown type is kept as it stands. A line belongs to the
+conversation that its `sessionId` names; a side chain is a conversation `SESSION/AGENT` of its own.
+A prompt that does not follow the last message (the user went back) begins a branch.
 """
 
 from __future__ import annotations

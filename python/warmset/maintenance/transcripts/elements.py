@@ -1,4 +1,4 @@
-"""Reads the elements of a JSON array one by one, so that a large file never lies in memory whole."""
+"""Reads the elements of a JSON array one by one: a large file never lies in memory whole."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PIECE: Final = 1 << 20
-_MOST: Final = 1 << 30
+MOST: Final = 1 << 30
 """The most bytes of one element."""
 
-_MARK: Final = re.compile(rb'["\\{}\[\],]')
+_MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+("?)|[{}\[\],]', re.DOTALL)
+"""A text, of which the end may not be there yet, or a mark outside of texts."""
+
 _SPACE: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
 
 
 def elements(file: IO[bytes]) -> Iterator[bytes]:
@@ -28,58 +31,49 @@ def elements(file: IO[bytes]) -> Iterator[bytes]:
         InvalidInputError: It is neither an array nor an object, ends too early, or one element is
             longer than 1 GiB. What was yielded before stands.
     """
-    head = file.read(_PIECE).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
-    if head[:1] == b"{":
-        yield from _Elements(file, b"[" + head, single=True)
-        return
-    if head[:1] != b"[":
+    head = file.read(_PIECE).removeprefix(_BOM).lstrip(_SPACE)
+    if head[:1] not in (b"{", b"["):
         raise InvalidInputError("expected a JSON array or object")
-    yield from _Elements(file, head, single=False)
+    if head[:1] == b"[":
+        for one, _ in _split(file, head[1:]):
+            yield from [one] if one else []
+        return
+    for one, is_whole in _split(file, head):
+        yield one
+        if is_whole:
+            return
 
 
-class _Elements:
-    """A walk over the bytes of an array, which keeps the depth of brackets and nothing else."""
+def _split(file: IO[bytes], head: bytes) -> Iterator[tuple[bytes, bool]]:
+    """Yield what stands between commas outside of brackets, up to the end of the array.
 
-    def __init__(self, file: IO[bytes], head: bytes, *, single: bool) -> None:
-        self._file = file
-        self._buffer = bytearray(head[1:])
-        self._single = single
-
-    def __iter__(self) -> Iterator[bytes]:
-        start = at = depth = 0
-        quoted = False
-        buffer = self._buffer
-        while True:
-            mark = _MARK.search(buffer, at)
-            if mark is None or (mark[0] == b"\\" and mark.end() == len(buffer)):
-                at = len(buffer) if mark is None else mark.start()
-                if len(buffer) - start > _MOST:
-                    raise InvalidInputError("an element of the array is longer than 1 GiB")
-                del buffer[:start]
-                at, start = at - start, 0
-                piece = self._file.read(_PIECE)
-                if not piece:
-                    raise InvalidInputError("the file ends within the JSON array; it was cut short")
-                buffer += piece
-                continue
-            byte, at = mark[0], mark.end()
-            if byte == b"\\":
-                at += 1
-            elif byte == b'"':
-                quoted = not quoted
-            elif quoted:
-                continue
-            elif byte in b"{[":
-                depth += 1
-            elif byte == b"]" and not depth:
-                if last := bytes(buffer[start : at - 1]).strip(_SPACE):
-                    yield last
-                return
-            elif byte in b"}]":
-                depth -= 1
-                if self._single and not depth:
-                    yield bytes(buffer[start:at]).strip(_SPACE)
-                    return
-            elif byte == b"," and not depth:
-                yield bytes(buffer[start : at - 1]).strip(_SPACE)
-                start = at
+    Yields:
+        The bytes, and whether a bracket closes with them.
+    """
+    buffer = bytearray(head)
+    start = at = depth = 0
+    while True:
+        mark = _MARK.search(buffer, at)
+        if mark is None or mark[1] == b"":
+            at = len(buffer) if mark is None else mark.start()
+            del buffer[:start]
+            at, start = at - start, 0
+            if len(buffer) > MOST:
+                raise InvalidInputError("an element of the array is longer than 1 GiB")
+            piece = file.read(max(_PIECE, len(buffer)))
+            if not piece:
+                raise InvalidInputError("the file ends within its JSON; it was cut short")
+            buffer += piece
+            continue
+        at, byte = mark.end(), mark[0]
+        depth += (byte in b"{[") - (byte in b"}]")
+        if depth < 0:
+            yield bytes(buffer[start : at - 1]).strip(_SPACE), False
+            return
+        if depth == 0 and byte in b"}]":
+            yield bytes(buffer[start:at]).strip(_SPACE), True
+            start = at
+        elif depth == 0 and byte == b",":
+            if bare := bytes(buffer[start : at - 1]).strip(_SPACE):
+                yield bare, False
+            start = at

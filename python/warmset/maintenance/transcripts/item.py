@@ -1,4 +1,4 @@
-"""What every source yields: one message, or something beside the messages, with the ids it has there.
+"""What every source yields: one message, or something beside the messages, with its ids there.
 
 A reader of a source knows nothing of the store. It says which of the source's own ids went into an
 item, and `Writer` decides what of it is new.

@@ -1,8 +1,8 @@
 """What was imported before, as keyed hashes of the source's own ids.
 
 They lie in the store beside the conversations, not in them: when a message or a conversation is
-erased, they stay, so that the next import does not bring it back. They are hashes under a random key
-of the store, in lists that are named by a hash of the conversation's name: nothing of what was
+erased, they stay, so that the next import does not bring it back. They are hashes under a random
+key of the store, in lists that are named by a hash of the conversation's name: nothing of what was
 erased can be read out of them.
 
 ```text

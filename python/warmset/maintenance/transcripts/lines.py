@@ -1,7 +1,7 @@
 """Reads a file of JSON lines that may grow: whole lines, each at most as long as a turn may be.
 
-A last line without its end is taken if it is a whole JSON value, else it waits for its rest. So does
-a file that another process writes: what was read is not read again.
+A last line without its end is taken if it is a whole JSON object, else it waits for its rest. What
+was read of a file that another process writes is not read again.
 """
 
 from __future__ import annotations

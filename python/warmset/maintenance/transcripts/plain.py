@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset.errors import InvalidInputError
-from warmset.maintenance.transcripts.fields import moment, number, text, without_none
+from warmset.maintenance.transcripts.fields import (
+    listed,
+    mapping,
+    moment,
+    number,
+    text,
+    without_none,
+)
 from warmset.maintenance.transcripts.item import Item
 from warmset.maintenance.transcripts.lines import beside
 from warmset.maintenance.transcripts.seen import SIZE, Seen
@@ -91,13 +98,14 @@ class Plain:
 
     def value(self, value: Any, raw: bytes) -> Iterator[Item]:
         """Yield the items of a value: a message, a list of them, or an object with a list."""
-        if isinstance(value, list) and value and all(map(is_message, value)):
-            yield from self.listed(value, {})
+        many = listed(value)
+        if many and all(map(is_message, many)):
+            yield from self.listed(many, {})
         elif (found := list_in(value)) is not None:
-            yield from self.listed(found, value)
+            yield from self.listed(found, mapping(value))
         elif is_message(value):
-            name = number(value, *_NAMES[:3]) or self._name
-            yield self._message(value, name, None)
+            name = number(mapping(value), *_NAMES[:3]) or self._name
+            yield self._message(mapping(value), name, None)
         else:
             yield Item(
                 conversation=self._name, uids=(self._uid(self._name, value),), kind="value", raw=raw

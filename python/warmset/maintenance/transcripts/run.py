@@ -7,7 +7,6 @@ files ─▶ sniffed ─▶ read, item by item ─▶ Writer: what is new, in ba
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from warmset.maintenance.transcripts.sources import SOURCES, Source, reading, si
 from warmset.maintenance.transcripts.writer import Writer
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
@@ -100,7 +100,7 @@ class Importing:
         dry: bool = False,
     ) -> None:
         self._given = [Path(one) for one in sources]
-        self._kind = kind
+        self._kind: Source | None = kind
         self._name = name
         self.report = ImportReport(dry=dry)
         self._target = target
@@ -182,7 +182,7 @@ class Importing:
     def _opened(self, found: Found) -> _Open | None:
         """Return a file with what reads it; None if no source knows it."""
         if found.path not in self._files:
-            kind = None
+            kind: Source | None = None
             with self._named(found):
                 kind = _kind(found, self._kind)
             if kind is None:

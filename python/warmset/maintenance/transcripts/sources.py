@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import zipfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,7 +52,11 @@ _CONVERSATIONS: Final = "conversations.json"
 _SQLITE: Final = b"SQLite format 3\0"
 _ZIP: Final = b"PK\x03\x04"
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-_CLAUDE_CODE: Final = frozenset(("user", "assistant", "system", "summary", "attachment"))
+_CLAUDE_CODE: Final = frozenset(("sessionId", "leafUuid", "parentUuid", "isSnapshotUpdate"))
+"""Fields that lines of Claude Code have, one or another."""
+
+_OLD_CODEX: Final = frozenset(("id", "timestamp", "instructions"))
+"""Fields of the first line of a rollout in older versions of Codex."""
 
 _LINES: Final[dict[str, Callable[[str, ImportReport], Parser]]] = {
     "claude-code": ClaudeCode,
@@ -96,7 +99,7 @@ def sniff(path: Path) -> Source | None:
         return None
     if head.startswith(_UTF16):
         raise InvalidInputError(f"{path}: it is in UTF-16; convert it to UTF-8 first")
-    return _of_text(head.removeprefix(b"\xef\xbb\xbf").lstrip(), path)
+    return _of_text(head.removeprefix(b"\xef\xbb\xbf").lstrip())
 
 
 def reading(path: Path, source: Source, name: str, report: ImportReport) -> Reading:
@@ -113,7 +116,7 @@ def reading(path: Path, source: Source, name: str, report: ImportReport) -> Read
     return _WholeReading(path, source, name, report)
 
 
-def _of_text(head: bytes, path: Path) -> Source | None:
+def _of_text(head: bytes) -> Source | None:
     if head[:1] == b"[":
         return _of_value(_first(head))
     for line in head.split(b"\n")[:1000]:
@@ -131,17 +134,11 @@ def _of_line(fields: dict[str, Any]) -> Source | None:
         return "warmset"
     if kind in ENVELOPES and isinstance(fields.get("payload"), dict):
         return "codex"
-    if "record_type" in fields or (
-        "instructions" in fields and "timestamp" in fields and "id" in fields
-    ):
-        return "codex"  # the first lines of older versions
-    if isinstance(kind, str) and (
-        "sessionId" in fields or "leafUuid" in fields or "uuid" in fields
-    ):
+    if "record_type" in fields or fields.keys() >= _OLD_CODEX:
+        return "codex"
+    if isinstance(kind, str) and not _CLAUDE_CODE.isdisjoint(fields):
         return "claude-code"
-    if kind in _CLAUDE_CODE and isinstance(fields.get("message"), dict):
-        return "claude-code"
-    if kind == "file-history-snapshot":
+    if kind in ("user", "assistant") and isinstance(fields.get("message"), dict):
         return "claude-code"
     return _of_value(fields)
 
@@ -269,7 +266,7 @@ class _WholeReading:
         raw: bytes,
         name: str,
     ) -> Iterator[Item]:
-        """Yield the items of an element, or the element where it is not as its source writes them."""
+        """Yield the items of an element, or the element if its source does not write such ones."""
         if _of_value(value) != self._source:
             yield Item(conversation=name, uids=(digest(raw),), kind="conversation", raw=raw)
             return
@@ -279,6 +276,6 @@ class _WholeReading:
 def size_of(path: Path) -> int:
     """Return the bytes of a file; 0 if it is gone."""
     try:
-        return os.stat(path).st_size
+        return path.stat().st_size
     except OSError:
         return 0

@@ -1,4 +1,4 @@
-"""Joins the lines of one step of an agent: a reply that came in pieces, and the results of its calls.
+"""Joins the lines of one step of an agent: a reply in pieces, and the results of its calls.
 
 Claude Code writes a line for each block of a reply as it arrives, and runs tools meanwhile, so that
 results may stand between the pieces. A reply is one message, and what answers it follows it:
