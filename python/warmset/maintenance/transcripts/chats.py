@@ -42,8 +42,7 @@ def chatgpt(value: dict[str, Any], name: str) -> Iterator[Item]:
     name = text(value, "conversation_id", "id") or name
     nodes = {key: node for key, node in value["mapping"].items() if isinstance(node, dict)}
     here = _line_to(nodes, text(value, "current_node"))
-    before, path = FIRST, list[tuple[str, str]]()  # the nodes above, and the message at each
-    began = False
+    path: list[tuple[str, str]] = []  # the nodes above, and the message at each
     for key in _walk(nodes, here):
         parent = text(nodes[key], "parent") or ""
         while path and path[-1][0] != parent:
@@ -53,10 +52,7 @@ def chatgpt(value: dict[str, Any], name: str) -> Iterator[Item]:
         items = list(_chatgpt_message(message, name, key)) if message else []
         said = next((one for one in items if one.message is not None), None)
         for one in items:
-            placed = one is said and above != before and (began or above)
-            yield replace(one, after=above) if placed else one
-        if said is not None:
-            before, began = said.uids[0], True
+            yield replace(one, after=above) if one is said else one
         path.append((key, above if said is None else said.uids[0]))
 
 
@@ -75,7 +71,6 @@ def claude(value: dict[str, Any], name: str) -> Iterator[Item]:
             text(message, "sender") or ""
         )
         above = before if parent is None else known.get(parent, before)
-        after = None if above == before else above
         shared: dict[str, Any] = {"conversation": name, "at": at, "raw": _raw(message)}
         if role is None or not said.strip():
             known[uid] = above
@@ -83,7 +78,7 @@ def claude(value: dict[str, Any], name: str) -> Iterator[Item]:
             continue
         meta = without_none({"source": "claude", "title": text(value, "name")})
         body = {"role": role, "content": said}
-        yield Item(uids=(uid,), message=body, meta=meta, after=after, **shared)
+        yield Item(uids=(uid,), message=body, meta=meta, after=above, **shared)
         if not _is_plain(message):
             yield Item(uids=(f"{uid}#verbatim",), kind="verbatim", **shared)
         before = known[uid] = uid

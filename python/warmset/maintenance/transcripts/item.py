@@ -37,8 +37,8 @@ class Item:
         spans: How many blocks of the message's content came with each id, if it can be taken apart.
         raw: The bytes as they stand in the source, for what is no message.
         kept: Whether what is no message is stored, or counted alone.
-        after: The name of the message that it follows, if that is not the one before; `FIRST` if it
-            follows none.
+        after: The name of the message that it follows, `FIRST` if it follows none; None if that is
+            the one before.
         at: Its time in seconds since 1970 UTC; None if the source has none.
         speaker: The speaker's name.
         session: The session's name.

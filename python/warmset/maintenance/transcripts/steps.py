@@ -56,6 +56,8 @@ class Steps:
         if reply is None or reply.name != name:
             yield from self._close(item)
             reply = self._reply = _Reply(name, item)
+        if item.uids[0] in reply.uids:  # a line that was written twice
+            return
         reply.uids += item.uids
         reply.spans.append(len(blocks))
         reply.blocks += blocks

@@ -74,6 +74,7 @@ class Writer:
         self._pending: set[tuple[str, str]] = set()
         self._size = 0
         self._touched: set[str] = set()
+        self._here: dict[str, str] = {}  # conversation ─▶ the message that was taken last
         self._last_at: float | None = None
 
     def take(self, item: Item) -> None:
@@ -95,14 +96,15 @@ class Writer:
         if self._is_erased(item):
             report.erased += 1
             return
-        if item.message is not None and len(fresh) < len(item.uids):
+        name, item = item.uids[0], self._placed(item)
+        if len(fresh) < len(item.uids):
             item = _without(item, fresh)
         row = self._row(item)
         if row is None:
             report.too_long += 1
             return
-        if item.after is not None:  # what it follows is looked up in the store
-            self.flush()
+        if row.turn is not None:
+            self._here[item.conversation] = name
         self._batch.append((item, row))
         self._pending.update((item.conversation, uid) for uid in item.uids)
         self._size += len(row.payload)
@@ -153,6 +155,17 @@ class Writer:
 
     def _has(self, known: Known, name: str, uid: str) -> bool:
         return (name, uid) in self._pending or uid in known
+
+    def _placed(self, item: Item) -> Item:
+        """Return an item that says what it follows only where that is not the last message."""
+        if item.after is None:
+            return item
+        here = self._here.get(item.conversation)
+        begins = item.after == FIRST and here is None
+        if item.after == here or (begins and self._known(item.conversation).tail() == 0):
+            return replace(item, after=None)
+        self.flush()  # what it follows is looked up in the store
+        return item
 
     def _is_erased(self, item: Item) -> bool:
         """Return whether a conversation, or the one that it is a side chain of, was erased."""
