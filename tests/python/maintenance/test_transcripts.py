@@ -44,16 +44,17 @@ def memory_of(store):
 
 def talks(store):
     with memory_of(store) as memory:
-        return {name: [dict(turn) for turn in memory.conversation(name)] for name in memory.conversations()}
+        return {
+            name: [dict(turn) for turn in memory.conversation(name)]
+            for name in memory.conversations()
+        }
 
 
 def beside(store, name):
     """What is stored as it stands, by its kind."""
     with memory_of(store) as memory:
         entries = memory.conversation(name).entries(limit=None)
-    return {
-        entry.columns["kind"]: entry.payload for entry in entries if entry.turn is None
-    }
+    return {entry.columns["kind"]: entry.payload for entry in entries if entry.turn is None}
 
 
 @pytest.mark.parametrize("source", FILES)
@@ -259,7 +260,9 @@ def test_an_export_of_claude_in_its_archive(files, store):
     assert report.kept == {"verbatim": 2, "chat_message": 1}
     with memory_of(store) as memory:
         conversation = memory.conversation(name)
-        everything = [conversation.fetch(id_)["content"] for id_ in range(1, 99) if has(conversation, id_)]
+        everything = [
+            conversation.fetch(id_)["content"] for id_ in range(1, 99) if has(conversation, id_)
+        ]
         assert "First wording" in everything
 
 

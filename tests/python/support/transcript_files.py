@@ -218,7 +218,14 @@ def chatgpt_conversation(name="gpt-1", tell="42"):
             {"content_type": "code", "language": "python", "text": "print(1)"},
             to="python",
         ),
-        node("x1", "c1", ["t1"], "tool", {"content_type": "execution_output", "text": "1"}, by="python"),
+        node(
+            "x1",
+            "c1",
+            ["t1"],
+            "tool",
+            {"content_type": "execution_output", "text": "1"},
+            by="python",
+        ),
         node("t1", "x1", ["a3"], "assistant", {"content_type": "thoughts", "thoughts": []}),
         node("a3", "t1", [], "assistant", said("A cat.")),
     ]
@@ -259,7 +266,13 @@ def claude(path):
         "name": "Ships",
         "account": {"uuid": "me"},
         "chat_messages": [
-            message("cl-1", "human", text("What is this?"), attachments=[notes], parent_message_uuid=root),
+            message(
+                "cl-1",
+                "human",
+                text("What is this?"),
+                attachments=[notes],
+                parent_message_uuid=root,
+            ),
             message(
                 "cl-2",
                 "assistant",

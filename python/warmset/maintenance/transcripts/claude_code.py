@@ -63,13 +63,21 @@ class _Chain:
     rereads: Rereads
     steps: Steps = field(default_factory=Steps)
     here: _Place = field(default_factory=_Place)
+    step: _Place | None = None  # the last reply, while results may come
     places: OrderedDict[str, _Place] = field(default_factory=OrderedDict)
 
-    def note(self, uuid: str) -> None:
-        """Remember where a line stands."""
-        self.places[uuid] = self.here
+    def note(self, uuid: str, place: _Place | None = None) -> None:
+        """Remember where a line stands: here, if not said otherwise."""
+        self.places[uuid] = place or self.here
         if len(self.places) > _REMEMBERED:
             self.places.popitem(last=False)
+
+    def end_step(self) -> None:
+        """Take note that calls which are still open get a result that says so."""
+        name = self.steps.unanswered
+        if self.step is not None and name is not None:
+            self.step.last = name
+        self.step = None
 
 
 class ClaudeCode:
@@ -96,6 +104,9 @@ class ClaudeCode:
         name, side_of = self._conversation(fields)
         chain = self._chains.setdefault(name, _Chain(Rereads(self._report)))
         uuid = text(fields, "uuid") or digest(line.raw)
+        if uuid in chain.places:  # a line that was written twice
+            self._report.known += 1
+            return
         item = Item(
             conversation=name,
             uids=(uuid,),
@@ -132,7 +143,8 @@ class ClaudeCode:
             return
         name = text(message, "id") or item.uids[0]
         if name != chain.here.reply:
-            chain.here = _Place(item.uids[0], name)
+            chain.end_step()
+            chain.here = chain.step = _Place(item.uids[0], name)
         chain.note(item.uids[0])
         for block in blocks:
             if isinstance(block, dict) and block.get("type") == "tool_use":
@@ -149,15 +161,18 @@ class ClaudeCode:
         ]
         item = replace(item, kind="message", message={"role": "user", "content": said})
         if calls:
-            chain.here.last = item.uids[0]
-            chain.note(item.uids[0])
+            if chain.steps.awaits(calls) and chain.step is not None:
+                chain.step.last = item.uids[0]
+            chain.note(item.uids[0], chain.step)
             yield from chain.steps.answer(item, calls)
             return
         queued = fields.get("type") == "attachment"
         after = None if queued else _branch(chain, fields)
+        between = after is None and (queued or bool(fields.get("isMeta")))
+        if not between:
+            chain.end_step()
         chain.here = _Place(item.uids[0])
         chain.note(item.uids[0])
-        between = queued or bool(fields.get("isMeta"))
         yield from chain.steps.speak(replace(item, after=after), between=between)
 
     def _conversation(self, fields: dict[str, Any]) -> tuple[str, str | None]:
@@ -167,7 +182,7 @@ class ClaudeCode:
         agent = text(fields, "agentId")
         uuid, parent = text(fields, "uuid") or "", text(fields, "parentUuid") or ""
         if agent is None:  # older versions write side chains among the lines of their session
-            agent = self._sides.get(parent, uuid[:8] or "side")
+            agent = self._sides.get(parent, uuid or "side")
             self._sides[uuid] = agent
             if len(self._sides) > _REMEMBERED:
                 self._sides.popitem(last=False)
@@ -177,7 +192,9 @@ class ClaudeCode:
 def _branch(chain: _Chain, fields: dict[str, Any]) -> str | None:
     """Return the message that a prompt follows, if that is not the last one."""
     place = chain.places.get(text(fields, "parentUuid") or "")
-    return None if place is None or place is chain.here or not place.last else place.last
+    if place is None or place is chain.here or place is chain.step or not place.last:
+        return None
+    return place.last
 
 
 def _kind(fields: dict[str, Any]) -> str:

@@ -44,6 +44,15 @@ class Steps:
         self._open: dict[str, None] = {}  # calls without a result, in order
         self._waiting: list[Item] = []  # what was said while tools ran
 
+    @property
+    def unanswered(self) -> str | None:
+        """The name of the message that answers what is open, if nothing else does."""
+        return next((_name(call) for call in self._open), None)
+
+    def awaits(self, calls: list[str]) -> bool:
+        """Return whether a message with these results belongs to the list."""
+        return len(set(calls)) == len(calls) and self._open.keys() >= set(calls)
+
     def reply(self, item: Item, name: str, blocks: list[Any]) -> Iterator[Item]:
         """Take a piece of a reply.
 
@@ -56,8 +65,6 @@ class Steps:
         if reply is None or reply.name != name:
             yield from self._close(item)
             reply = self._reply = _Reply(name, item)
-        if item.uids[0] in reply.uids:  # a line that was written twice
-            return
         reply.uids += item.uids
         reply.spans.append(len(blocks))
         reply.blocks += blocks
@@ -72,7 +79,7 @@ class Steps:
             item: The message.
             calls: The calls that it answers.
         """
-        if len(set(calls)) < len(calls) or not self._open.keys() >= set(calls):
+        if not self.awaits(calls):
             yield replace(item, kind="orphan tool_result", message=None)
             return
         for call in calls:
@@ -135,9 +142,13 @@ class Steps:
         return replace(
             item,
             kind="message",
-            uids=tuple(f"unanswered:{call}" for call in calls),
+            uids=tuple(map(_name, calls)),
             spans=(1,) * len(calls),
             message={"role": "user", "content": content},
             meta={"added": "unanswered"},
             after=None,
         )
+
+
+def _name(call: str) -> str:
+    return f"unanswered:{call}"
