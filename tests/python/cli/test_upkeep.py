@@ -320,7 +320,7 @@ def test_an_import_is_redacted(options, hidden, tmp_path, call, monkeypatch):
         dropped(memory, ["dropped SECRET"])
         memory.flush(20)
     assert call("export", source, "--out", file)[0] == 0
-    code, out, _ = call("import", target, file, "--json", *options)
+    code, out, _ = call("import", file, "--memory", target, "--json", *options)
     assert code == 0
     # Turns, their lines, a memory, and a dropped message; without a hook what is in tags alone.
     assert json.loads(out)["redacted"] == (hidden or 2)
@@ -329,7 +329,7 @@ def test_an_import_is_redacted(options, hidden, tmp_path, call, monkeypatch):
     with Memory.open(target, embedder="lexical") as memory:
         assert memory.conversation("log").messages()[-1]["content"] == "c [private]"
         assert len(memory.memories()) == 1
-    code, out, err = call("import", tmp_path / "third", file, "--no-private-tags")
+    code, out, err = call("import", file, "--memory", tmp_path / "third", "--no-private-tags")
     assert code == 0
     assert "redaction" not in err
     with Memory.open(tmp_path / "third", embedder="lexical") as memory:
@@ -339,7 +339,7 @@ def test_an_import_is_redacted(options, hidden, tmp_path, call, monkeypatch):
 @pytest.mark.parametrize("hook", ["nobody:hide", "json:nothing", "json", ":x", "json:__name__"])
 def test_a_hook_that_is_not_there_is_refused(hook, path, tmp_path, call):
     assert call("export", path, "--out", tmp_path / "file")[0] == 0
-    code, _, err = call("import", tmp_path / "new", tmp_path / "file", "--redact", hook)
+    code, _, err = call("import", tmp_path / "file", "--memory", tmp_path / "new", "--redact", hook)
     assert code == 1
     assert "redact: expected" in err
     assert not (tmp_path / "new").exists()
@@ -366,14 +366,13 @@ def test_export_and_import_again(options, lines, path, tmp_path, call):
     assert (code, silent) == (0, "")
     assert (tmp_path / "file").read_text() == out
     assert image(path) == before
-    code, silent, err = call("import", tmp_path / "new", tmp_path / "file")
-    assert (code, silent, err) == (0, "", f"{lines} of {lines} records imported\n")
+    code, silent, err = call("import", tmp_path / "file", "--memory", tmp_path / "new")
+    assert (code, silent, err) == (0, "", f"{lines} records imported\n")
     again = [json.loads(line) for line in call("export", tmp_path / "new")[1].splitlines()]
     first = [json.loads(line) for line in out.splitlines()]
     assert [one | {"id": 0} for one in again] == [one | {"id": 0} for one in first]
-    code, _, err = call("import", tmp_path / "new", tmp_path / "file")
-    assert code == 1
-    assert "erase them first" in err
+    code, _, err = call("import", tmp_path / "file", "--memory", tmp_path / "new")
+    assert (code, err) == (0, f"0 records imported\n{lines} items were imported before\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
@@ -390,11 +389,11 @@ def test_files_that_cannot_be_written_or_read_are_named(path, tmp_path, call):
     code, _, err = call("export", path, "--out", tmp_path / "none" / "file")
     assert code == 1
     assert "none/file" in err.replace("\n", "")
-    code, _, err = call("import", path, tmp_path / "none")
+    code, _, err = call("import", tmp_path / "none", "--memory", path)
     assert code == 1
     assert "none" in err
     (tmp_path / "bad").write_text('{"warmset": "export", "version": 1}\nnonsense\n')
-    code, _, err = call("import", path, tmp_path / "bad")
+    code, _, err = call("import", tmp_path / "bad", "--memory", path)
     assert code == 1
     assert "line 2" in err.replace("\n", " ")
 
@@ -419,7 +418,7 @@ def test_what_is_not_there_is_not_exported(options, name, path, tmp_path, call):
 def test_an_import_of_nothing_makes_no_store(text, tmp_path, call):
     if text is not None:
         (tmp_path / "file").write_text(text)
-    code, _, err = call("import", tmp_path / "new", tmp_path / "file")
+    code, _, err = call("import", tmp_path / "file", "--memory", tmp_path / "new")
     assert code == 1
     assert "file" in err
     assert not (tmp_path / "new").exists()
@@ -450,7 +449,7 @@ def test_a_store_with_a_master_key(form, tmp_path, call):
     code, out, _ = call("export", path, *with_key)
     assert code == 0
     (tmp_path / "file").write_text(out)
-    assert call("import", tmp_path / "new", tmp_path / "file", *with_key)[0] == 0
+    assert call("import", tmp_path / "file", "--memory", tmp_path / "new", *with_key)[0] == 0
     with ColdStore.open(tmp_path / "new", encryption=MASTER) as store:
         assert payloads(store) == [b"{}"]
     code, _, err = call("erase", path, "--conversation", "plans", "--yes")
@@ -478,7 +477,7 @@ def test_a_store_with_keys_of_its_own_stays_encrypted(tmp_path, call):
         '{"warmset": "export", "version": 1}\n'
         '{"id": 1, "kind": "turn", "key": ["t", "c"], "meta": {}, "payload": {"x": "PLAIN"}}\n'
     )
-    assert call("import", tmp_path / "store", tmp_path / "file")[0] == 0
+    assert call("import", tmp_path / "file", "--memory", tmp_path / "store")[0] == 0
     assert b"PLAIN" not in b"".join(data for data, _ in image(tmp_path / "store").values())
     code, out, _ = call("doctor", tmp_path / "store")
     assert code == 0

@@ -144,14 +144,12 @@ class Importing:
         self,
         stop: threading.Event,
         progress: Callable[[ImportReport], object] | None = None,
-        poll: float = POLL,
     ) -> ImportReport:
         """Read all files, and what is written to them and below the directories until told to stop.
 
         Args:
             stop: Ends it.
             progress: Called after each look that brought something.
-            poll: Seconds between two looks.
 
         Returns:
             What was done.
@@ -170,7 +168,7 @@ class Importing:
                 self._writer.flush()
                 if progress is not None and self.report.new != before:
                     progress(self.report)
-                if stop.wait(poll):
+                if stop.wait(POLL):
                     break
         finally:
             for one in self._files.values():
