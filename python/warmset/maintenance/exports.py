@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from warmset.maintenance.access import pages
 from warmset.maintenance.lines import HEADER, line_of, pointed, pointer, to_line
+from warmset.maintenance.transcripts.known import SPACE
 from warmset.state.branch_records import Links, head_draft
 from warmset.store.records import (
     CHECKPOINT,
@@ -76,8 +77,8 @@ def export(
     for done, record in enumerate(_once(store)):
         if progress is not None and done % 1000 == 0:
             progress(done, total)
-        if list(record.key[: len(prefix)]) != list(prefix):
-            continue
+        if list(record.key[: len(prefix)]) != list(prefix) or record.key[1:2] == (SPACE,):
+            continue  # what was imported is remembered for this store alone
         if _is_about_vectors(record):
             vectors += 1
         elif record.kind == "other":

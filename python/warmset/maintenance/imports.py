@@ -80,13 +80,13 @@ def survey(path: Path) -> Survey:
 class Import:
     """The import of one file; its counts are correct even after an error.
 
-    A conversation whose records were all imported before is left as it is, whether it is still
-    there or was erased since.
-
     Args:
         store: The store.
         found: The survey of the file.
         through: What every text passes through; None imports the texts as they are.
+        once: Whether what is imported is remembered, and left out the next time: a conversation
+            whose records were all imported before is left as it is, whether it is still there or
+            was erased since.
         append: What appends records to the store, in place of the store itself.
 
     Raises:
@@ -101,6 +101,7 @@ class Import:
         found: Survey,
         through: Redactor | None = None,
         *,
+        once: bool = False,
         append: Callable[[Sequence[Draft]], list[int]] | None = None,
     ) -> None:
         self.path = found.path
@@ -116,6 +117,7 @@ class Import:
         self._log = Log(store)
         self._ids: dict[int, int] = {}
         self._lines: dict[tuple[bytes, ...], list[str]] = {}  # of what the batch has
+        self._once = once
         there = {record.key for record in pages(store) if record.key in found.keys}
         self._keys = self._fresh_keys(there, found)
 
@@ -128,12 +130,14 @@ class Import:
             InvalidInputError: One has records in the store already, and others in the file.
         """
         secret = secret_of(self._log, make=False)
-        known = {key: Known(self._log, key, secret) for key in found.keys}
+        known = {key: Known(self._log if self._once else None, key, secret) for key in found.keys}
         fresh: set[tuple[bytes, ...]] = set()
         for line in _lines(self.path):
             key = tuple(line.draft[1])
             if line.uid not in known[key] and line.draft[0] not in _LEFT_OUT:
                 fresh.add(key)
+        if not self._once:
+            fresh = set(found.keys)
         for key in fresh & there:
             name = b" ".join(key).decode("utf-8", "replace")
             first = "" if known[key].had else "erase them first, or "
@@ -153,8 +157,8 @@ class Import:
             RedactionError: The redaction hook failed; earlier batches were appended.
             StoreError: A batch could not be appended; those before it were.
         """
-        secret = secret_of(self._log, make=bool(self._keys))
-        self._keys = {key: Known(self._log, key, secret) for key in self._keys}
+        secret = secret_of(self._log, make=self._once and bool(self._keys))
+        self._keys = {key: Known(None, key, secret) for key in self._keys}
         batch: list[tuple[int, Draft]] = []
         size = 0
         for line in _lines(self.path):
@@ -188,9 +192,9 @@ class Import:
             ids = self._append_to([draft for _, draft in batch])
             self._ids.update(zip((old for old, _ in batch), ids, strict=True))
             self.done += len(ids)
-        if self._lines:
+        if self._lines and self._once:
             self._log.write([self._keys[key].row(uids) for key, uids in self._lines.items()])
-            self._lines = {}
+        self._lines = {}
         if progress is not None:
             progress(self.done, self.total)
 

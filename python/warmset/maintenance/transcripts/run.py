@@ -208,7 +208,7 @@ class Importing:
             report.records += there.total
             return
         self._writer.flush()
-        work = Import(store, there, self._through, append=self._target.append)
+        work = Import(store, there, self._through, once=True, append=self._target.append)
         try:
             work.run()
         finally:
