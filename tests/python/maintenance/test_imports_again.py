@@ -1,4 +1,4 @@
-"""Imports that are repeated: after an erasure, a kill, beside another import, while a file grows."""
+"""Imports that are repeated: after an erasure or a kill, beside others, while a file grows."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_an_export_of_a_conversation_that_went_on_elsewhere_is_refused(tmp_path,
     file = exported(tmp_path)
     with memory_of(store) as memory:
         memory.conversation("bob").append({"role": "user", "content": "Another Bob."})
-    with pytest.raises(InvalidInputError, match="'default bob' has records.*erase them first"):
+    with pytest.raises(InvalidInputError, match=r"'default bob' has records.*erase them first"):
         import_transcripts(store, file)
     with memory_of(store) as memory:
         assert memory.conversations() == ["bob"]
@@ -318,7 +318,7 @@ def test_two_imports_at_the_same_time(tmp_path, store, monkeypatch):
     assert all(report.new + report.known == 120 for report in reports)
     assert texts(store) == expected(60)
     with ColdStore.open(store, mode="read") as cold:
-        stored = [one for one in Log(cold).entries(["default", SESSION], limit=None)]
+        stored = Log(cold).entries(["default", SESSION], limit=None)
     assert len(stored) == 120
 
 

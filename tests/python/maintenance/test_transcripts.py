@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from pathlib import Path
 
 import pytest
 from transcript_files import (
@@ -260,10 +261,8 @@ def test_an_export_of_claude_in_its_archive(files, store):
     assert report.kept == {"verbatim": 2, "chat_message": 1}
     with memory_of(store) as memory:
         conversation = memory.conversation(name)
-        everything = [
-            conversation.fetch(id_)["content"] for id_ in range(1, 99) if has(conversation, id_)
-        ]
-        assert "First wording" in everything
+        ids = [id_ for id_ in range(1, 99) if has(conversation, id_)]
+        assert "First wording" in [conversation.fetch(id_)["content"] for id_ in ids]
 
 
 def has(conversation, id_):
@@ -287,7 +286,8 @@ def test_sessions_of_the_agents_sdk(files, store):
     ]
     with sqlite3.connect(file) as connection:
         connection.execute(
-            "INSERT INTO agent_messages (session_id, message_data) VALUES ('run-1', ?), ('run-1', ?)",
+            "INSERT INTO agent_messages (session_id, message_data) "
+            "VALUES ('run-1', ?), ('run-1', ?)",
             (json.dumps({"role": "user", "content": "Thanks."}), "not JSON"),
         )
     connection.close()
@@ -442,7 +442,7 @@ def test_a_directory_with_links_and_other_files(files, store):
     report = import_transcripts(store, files)
     assert report.files == {"claude-code": 1, "codex": 1, "chatgpt": 1}
     assert report.skipped == 1
-    assert {os.path.basename(path) for path in report.failed} == {"wide.jsonl", "cut.json"}
+    assert {Path(path).name for path in report.failed} == {"wide.jsonl", "cut.json"}
     assert "gpt-1" in talks(store)
     again = import_transcripts(store, [files, files / "project", below / "again.jsonl"])
     assert (again.new, again.files) == (0, report.files)

@@ -12,7 +12,7 @@ from agents import SQLiteSession
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "transcripts"
 
 LANGGRAPH = FIXTURES / "langgraph.sqlite"
-"""Written by langgraph-checkpoint-sqlite 3.1.2: two threads, a subgraph, a list that was trimmed."""
+"""Written by langgraph-checkpoint-sqlite 3.1.2: two threads, a subgraph, a trimmed list."""
 
 SESSION = "5c0ffee0-0000-4000-8000-000000000001"
 
