@@ -7,7 +7,8 @@ What this package promises:
 - A batch is stored whole or not at all; an import that was killed is finished by the next one.
 - What was erased from the store is not brought back.
 - What is not understood is stored as it stands, and counted; nothing of a file is run or imported.
-- A file is read piece by piece: what lies in memory does not grow with it, but for 16 bytes a line.
+- A file is read piece by piece. What grows with it in memory is 16 bytes a line here, and what the
+  store's log knows of its entries.
 """
 
 from typing import TYPE_CHECKING
