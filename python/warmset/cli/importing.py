@@ -27,7 +27,9 @@ _Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
 def import_(
-    *sources: Path,
+    sources: list[Path],
+    /,
+    *,
     memory: Path,
     source: Source | None = None,
     conversation: str | None = None,
