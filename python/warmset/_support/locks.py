@@ -40,6 +40,7 @@ Name: TypeAlias = Literal[
     "notices",
     "plans",
     "watch",
+    "documents",
 ]
 
 ORDER: Final[tuple[Name, ...]] = get_args(Name)
