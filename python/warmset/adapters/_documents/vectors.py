@@ -12,7 +12,7 @@ from warmset.errors import Corrupt, DimensionError, InvalidInputError, NoKey, Un
 from warmset.options import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +27,10 @@ METRICS: Final = ("cosine", "ip")
 PAGE: Final = 2_000
 """Cells that are read at once."""
 
-_DTYPES: Final = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8")}
+_DTYPES: Final[Mapping[str, np.dtype[np.float32] | np.dtype[np.float64]]] = {
+    "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
+}
 
 
 _OF_A_CELL: Final = ("put", "patched", "removed")

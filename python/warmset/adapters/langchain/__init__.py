@@ -12,15 +12,25 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.adapters.langchain.api import trim_messages
+    from warmset.adapters.langchain.middleware import (
+        WarmsetCompactionMiddleware,
+        WarmsetMiddleware,
+    )
     from warmset.adapters.langchain.vector_store import WarmsetVectorStore
 
-__all__ = ["WarmsetVectorStore", "trim_messages"]
+__all__ = [
+    "WarmsetCompactionMiddleware",
+    "WarmsetMiddleware",
+    "WarmsetVectorStore",
+    "trim_messages",
+]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
             "api": ["trim_messages"],
+            "middleware": ["WarmsetCompactionMiddleware", "WarmsetMiddleware"],
             "vector_store": ["WarmsetVectorStore"],
         },
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warmset._core import turns_where
@@ -15,7 +14,7 @@ with extra("langchain"):
     from langchain_core.documents import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Wanted: TypeAlias = "Mapping[str, Any] | Callable[[Document], bool] | None"
 """Which documents: a condition on metadata, or a function; None for all."""
@@ -39,13 +38,12 @@ def written(
             f"the embeddings made {len(vectors)} vectors of {len(documents)} texts"
         )
     made = []
-    for one, given, vector in zip(documents, ids or [None] * len(documents), vectors, strict=True):
+    names: Sequence[str | None] = ids or [None] * len(documents)
+    for one, given, vector in zip(documents, names, vectors, strict=True):
         id_ = given or one.id or new_id()
         body = {"page_content": one.page_content, "metadata": _named(one.metadata, id_)}
         columns = columns_of(one.metadata)
-        made.append(
-            Written(id=id_, payload=as_json(body, id_), columns=columns, vector=vector)
-        )
+        made.append(Written(id=id_, payload=as_json(body, id_), columns=columns, vector=vector))
     return made
 
 

@@ -252,7 +252,7 @@ class WarmsetVectorStore(VectorStore):
             filter: See `similarity_search_with_score_by_vector`.
         """
         near = self._found(embedding, fetch_k, filter)
-        vectors = [np.asarray(one.vector, dtype=np.float32) for one in near]
+        vectors: Any = [np.asarray(one.vector, dtype=np.float32) for one in near]
         query = np.asarray(embedding, dtype=np.float32)
         chosen = maximal_marginal_relevance(query, vectors, k=k, lambda_mult=lambda_mult)
         return [read(near[at]) for at in chosen]
