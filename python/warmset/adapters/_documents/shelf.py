@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from warmset._core import space
 from warmset.adapters._documents.columns import PARTIAL
 from warmset.adapters._documents.opening import check_delete, open_log
 from warmset.adapters._documents.vectors import VectorIndex, cells_of, packed, unpacked
-from warmset.errors import InvalidInputError
+from warmset.errors import Conflict, InvalidInputError
+from warmset.store.conditions import Version
 from warmset.store.rows import Put, Remove, RemoveBelow
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ SCOPE: Final = 3
 """Parts of a key that name whose a document is, for encryption: tenant, space, collection."""
 
 _TRIES: Final = 4
+_RETRIES: Final = 20
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,19 +133,24 @@ class Shelf:
         return (*self.prefix, id_)
 
     def put(
-        self, documents: Iterable[Written], *, if_present: IfPresent = "replace"
+        self,
+        documents: Iterable[Written],
+        *,
+        if_present: IfPresent = "replace",
+        expect: Iterable[Stored] = (),
     ) -> list[Outcome]:
         """Put documents in one batch: all of them, or none.
 
         Args:
             documents: The documents; a later one of the same id counts.
             if_present: What happens if one of that id is there; see `Put`.
+            expect: Documents that must be as they were found.
 
         Returns:
             What became of each.
 
         Raises:
-            Conflict: One is there, with "fail"; nothing was put.
+            Conflict: One is there, with "fail", or is not as expected; nothing was put.
             InvalidInputError: A vector or an id cannot be stored; nothing was put.
             StoreError: They could not be stored; none was.
         """
@@ -158,7 +167,7 @@ class Shelf:
                     if_present=if_present,
                 )
             )
-        return self.log.write(rows, depth=SCOPE) if rows else []
+        return self.log.write(rows, expect=_as_found(expect), depth=SCOPE) if rows else []
 
     def get(self, ids: Iterable[str]) -> list[Stored]:
         """Return documents by their ids, those that are there, in that order.
@@ -255,6 +264,41 @@ class Shelf:
             self.log.erase(ids=versions)
             self.log.compact()
 
+    def delete_as_found(self, found: Sequence[Stored]) -> None:
+        """Remove or erase documents as they were found; what was put since then stays.
+
+        Raises:
+            Locked: Another writer kept the lock for too long; not all were deleted.
+            StoreError: They could not be deleted.
+        """
+        if self.delete_by == "erase":
+            if found:
+                self.log.erase(ids=[one.cell.version for one in found])
+                self.log.compact()
+            return
+        left = list(found)
+        while left:
+            try:
+                rows = [Remove(one.cell.key) for one in left]
+                self.log.write(rows, expect=_as_found(left), depth=SCOPE)
+            except Conflict:
+                left = [one for one in left if self.log.version(one.cell.key) == one.cell.version]
+            else:
+                return
+
+    def retried(self, change: Callable[[], R]) -> R:
+        """Run a change that expects documents as it found them, again where somebody was first.
+
+        Raises:
+            Conflict: Somebody was first again and again.
+        """
+        for _ in range(_RETRIES):
+            try:
+                return change()
+            except Conflict:
+                continue
+        return change()
+
     def clear(self) -> None:
         """Remove or erase all documents of the collection, and with "erase" their encryption key.
 
@@ -272,6 +316,10 @@ class Shelf:
         """Close the store if it was opened here."""
         if self._opened is not None:
             self._opened.close()
+
+
+def _as_found(found: Iterable[Stored]) -> list[Version]:
+    return [Version(one.cell.key, one.cell.version) for one in found]
 
 
 def perhaps(where: Where | None) -> Mapping[str, Any] | None:
