@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from warmset._extras import extra
+from warmset.adapters._windows import is_thinking, places
 from warmset.errors import InvalidMessageError
 
 with extra("langchain"):
@@ -168,28 +169,24 @@ def restored(
         sent: The same as dicts, one for one.
 
     Returns:
-        The objects in `given` where the window shows them as they are, in order; new messages where
-        it does not.
+        The objects in `given` where the window shows them as they are; copies of those of which it
+        leaves the thinking out; new messages for what it adds.
     """
-    made: list[list[BaseMessage]] = []
-    end = len(sent)
-    places: dict[str, list[int]] = {}
-    for place, message in enumerate(sent):
-        places.setdefault(_form(message), []).append(place)
-    for message in reversed(window):
-        same = places.get(_form(message), [])
-        while same and same[-1] >= end:
-            same.pop()
-        if same:
-            end = same.pop()
-            made.append([given[end]])
+    made: list[BaseMessage] = []
+    for message, place in zip(window, places(window, sent), strict=True):
+        if place is None:
+            made += made_of(message)
+        elif message == sent[place]:
+            made.append(given[place])
         else:
-            made.append(made_of(message))
-    return [message for some in reversed(made) for message in some]
+            made.append(_bare(given[place]))
+    return made
 
 
-def _form(message: Message) -> str:
-    return json.dumps(message, sort_keys=True)
+def _bare(message: BaseMessage) -> BaseMessage:
+    """Return a copy of a message without its thinking."""
+    kept = [block for block in message.content if not is_thinking(block)]
+    return message.model_copy(update={"content": kept})
 
 
 def made_of(message: Message) -> list[BaseMessage]:
