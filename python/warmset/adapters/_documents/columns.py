@@ -16,6 +16,9 @@ PARTIAL: Final = "\0partial"
 TEXT: Final = 4_096
 """Characters of the longest text that is a column."""
 
+NAME: Final = 255
+"""Bytes of the longest name of a column."""
+
 ALL: Final = 16_384
 """Characters that all names and texts of a document's columns may have; their bytes must be less
 than what a record takes."""
@@ -33,13 +36,14 @@ def columns_of(
 
     Returns:
         The columns: scalars, and lists of scalars. `PARTIAL` is among them if anything was left
-        out: mappings, nested lists, numbers beyond 64 bits, long texts.
+        out: mappings, nested lists, numbers beyond 64 bits, long texts,
+        names that no column may have.
     """
     columns: dict[str, ColumnValue | list[ColumnValue]] = {}
     room, partial = ALL, False
     for name, value in meta.items():
         cost = _cost(value)
-        if cost is None or name.startswith("\0") or cost + len(name) > room:
+        if cost is None or not _is_name(name) or cost + len(name) > room:
             partial = True
             continue
         room -= cost + len(name)
@@ -47,6 +51,10 @@ def columns_of(
     if partial:
         columns[PARTIAL] = True
     return columns
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and name[0] != "\0" and _is_clean(name) and len(name.encode()) <= NAME
 
 
 def _cost(value: Any) -> int | None:

@@ -41,7 +41,7 @@ def written(
     names: Sequence[str | None] = ids or [None] * len(documents)
     for one, given, vector in zip(documents, names, vectors, strict=True):
         id_ = given or one.id or new_id()
-        body = {"page_content": one.page_content, "metadata": _named(one.metadata, id_)}
+        body = {"page_content": one.page_content, "meta": _named(one.metadata, id_)}
         columns = columns_of(one.metadata)
         made.append(Written(id=id_, payload=as_json(body, id_), columns=columns, vector=vector))
     return made
@@ -62,10 +62,9 @@ def _named(metadata: dict[Any, Any], id_: str) -> dict[str, Any]:
 def read(stored: Stored) -> Document:
     """Return a document as it was added, with its id."""
     body = json.loads(stored.payload)
-    return Document(id=stored.id, page_content=body["page_content"], metadata=body["metadata"])
+    return Document(id=stored.id, page_content=body["page_content"], metadata=body["meta"])
 
 
 def fulfils(where: Mapping[str, Any], stored: Stored) -> bool:
     """Tell whether the metadata of a document fulfils a condition."""
-    metadata = json.loads(stored.payload)["metadata"]
-    return turns_where(dict(where), [json.dumps(metadata).encode()])[0]
+    return turns_where(where, [stored.payload])[0]
