@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
-    from warmset.adapters._windows.matching import is_thinking, places, without_thinking
+    from warmset.adapters._windows.matching import is_thinking, parted, places, without_thinking
 
-__all__ = ["is_thinking", "places", "without_thinking"]
+__all__ = ["is_thinking", "parted", "places", "without_thinking"]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
-        __name__, {"matching": ["is_thinking", "places", "without_thinking"]}
+        __name__, {"matching": ["is_thinking", "parted", "places", "without_thinking"]}
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.messages import Message
+    from warmset.messages import Message, System
+    from warmset.window.result import Window
 
+_INSTRUCTING: Final = ("system", "developer")
 _THINKING: Final = ("thinking", "redacted_thinking")
 
 
@@ -24,6 +26,19 @@ def without_thinking(message: Message) -> Message:
     if not isinstance(content, list) or not any(map(is_thinking, content)):
         return message
     return {**message, "content": [block for block in content if not is_thinking(block)]}
+
+
+def parted(window: Window, *, given: bool) -> tuple[System | None, list[Message]]:
+    """Return the system prompt of a window, and its messages without it.
+
+    Args:
+        window: The window.
+        given: Whether it was made with a system prompt beside its messages.
+    """
+    messages: list[Message] = window.messages
+    if given and window.system is None and messages and messages[0]["role"] in _INSTRUCTING:
+        return messages[0]["content"], messages[1:]
+    return window.system, messages
 
 
 def places(window: Sequence[Message], sent: Sequence[Message]) -> list[int | None]:

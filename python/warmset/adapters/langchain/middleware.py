@@ -1,7 +1,7 @@
 """Middleware for agents of LangChain: a window for each model call, or a shorter list for all.
 
 `WarmsetMiddleware` changes what a model reads and leaves the agent's state alone.
-`WarmsetCompactionMiddleware` replaces the oldest messages of the state by a summary.
+`WarmsetCompactionMiddleware` replaces the oldest messages of the state by a summary, too.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from warmset.prepare import PreparedCompaction
 with extra("langchain"):
     from langchain.agents.middleware import (
         AgentMiddleware,
-        AgentState,
         ExtendedModelResponse,
         ModelResponse,
     )
     from langchain_core.exceptions import ContextOverflowError
     from langchain_core.messages import AIMessage, RemoveMessage
     from langgraph.graph.message import REMOVE_ALL_MESSAGES
+    from langgraph.types import Command
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from langchain.agents.middleware import ModelRequest
     from langchain_core.messages import BaseMessage
-    from langgraph.runtime import Runtime
 
     from warmset.adapters.langchain.windows import Made
     from warmset.memory import Memory
@@ -96,7 +95,7 @@ class WarmsetMiddleware(AgentMiddleware[Any, Any, Any]):
             made = self.windows.make(call, name, _less(made))
             response = handler(_asking(request, made))
         self.windows.note(name, made, _reply(response))
-        return response
+        return self._answer(made, response)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
@@ -110,19 +109,24 @@ class WarmsetMiddleware(AgentMiddleware[Any, Any, Any]):
             made = await in_thread(self.windows.make, call, name, _less(made))
             response = await handler(_asking(request, made))
         await in_thread_to_the_end(self.windows.note, name, made, _reply(response))
+        return self._answer(made, response)
+
+    def _answer(self, made: Made, response: Any) -> Any:  # noqa: ARG002 - for a subclass
+        """Return what the call returns."""
         return response
 
 
-class WarmsetCompactionMiddleware(AgentMiddleware[Any, Any, Any]):
+class WarmsetCompactionMiddleware(WarmsetMiddleware):
     """Replaces the oldest messages of an agent's state by a summary that was made beforehand.
 
     The summary is begun in the background when the list reaches `trigger_ratio` of the budget, and
-    takes the place of its messages at the budget, in the state and so in every checkpoint from then
-    on. Nothing is lost: the messages stay in the memory, where they can be searched and read.
+    takes the place of its messages at the budget: in the call, and in the state and every
+    checkpoint from then on. Nothing is lost: the messages stay in the memory, where they can be
+    searched and read. As long as there is no summary, the model gets the list as it is.
 
     Args:
         memory: Where the messages are kept; the caller closes it.
-        budget: The tokens of the list at which the summary takes its place.
+        budget: The tokens of a call at which the summary takes its place, or a `Budget`.
         compaction: Who writes the summary, and when; `PreparedCompaction()` if not given.
         conversation: See `WarmsetMiddleware`.
 
@@ -138,38 +142,27 @@ class WarmsetCompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         compaction: PreparedCompaction | None = None,
         conversation: str | Callable[[Sequence[BaseMessage]], str] | None = None,
     ) -> None:
-        super().__init__()
-        self.tools = []
         policy = PreparedCompaction() if compaction is None else compaction
-        self.windows = Windows(
-            memory,
-            budget=budget,
-            mode="full",
-            conversation=conversation,
-            options={"compaction": policy},
+        super().__init__(
+            memory, budget=budget, mode="full", conversation=conversation, compaction=policy
         )
 
-    def before_model(
-        self,
-        state: AgentState[Any],
-        runtime: Runtime[Any],  # noqa: ARG002 - LangChain's signature
-    ) -> dict[str, Any] | None:
-        """Return the shorter list, if it is time for one.
-
-        Raises:
-            ContextOverflowError: What must stay does not fit the budget.
-            StoreError: The messages could not be stored.
-        """
-        messages = state["messages"]
-        if not messages:
-            return None
-        return _shorter(messages, self.windows.make(Call(messages), self.windows.name(messages)))
-
-    async def abefore_model(
-        self, state: AgentState[Any], runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Run `before_model` without blocking the loop."""
-        return await in_thread(self.before_model, state, runtime)
+    def _answer(self, made: Made, response: Any) -> Any:
+        """Return the response, with the change of the state if a summary is shown."""
+        report = made.window.report.compaction
+        if report is None or not report.applied:
+            return response
+        # Nothing of the state stays but what is named here, so the reply is named as well.
+        update = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *made.messages, *_reply(response)]
+        command: Command[Any] = Command(update={"messages": update})
+        if isinstance(response, ExtendedModelResponse):
+            raise InvalidInputError(
+                "a middleware that is called after WarmsetCompactionMiddleware changes the state, "
+                "too: put it before that one"
+            )
+        if isinstance(response, AIMessage):
+            response = ModelResponse(result=[response])
+        return ExtendedModelResponse(model_response=response, command=command)
 
 
 def _call(request: ModelRequest[Any]) -> Call:
@@ -178,7 +171,8 @@ def _call(request: ModelRequest[Any]) -> Call:
 
 def _asking(request: ModelRequest[Any], made: Made) -> ModelRequest[Any]:
     """Return the request with a window's messages."""
-    return request.override(messages=cast("Any", made.messages))
+    messages = cast("Any", made.messages)
+    return request.override(messages=messages, system_message=made.system)
 
 
 def _less(made: Made) -> int:
@@ -196,13 +190,3 @@ def _reply(response: Any) -> Sequence[BaseMessage]:
     if isinstance(response, AIMessage):
         return [response]
     raise InvalidInputError(f"expected a model's response, found a {type(response).__name__}")
-
-
-def _shorter(messages: Sequence[BaseMessage], made: Made) -> dict[str, Any] | None:
-    """Return the state's change: all messages out, those of the window in."""
-    report = made.window.report.compaction
-    if report is None or not report.boundary or report.left_out:
-        return None
-    if len(made.messages) >= len(messages):
-        return None
-    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *made.messages]}

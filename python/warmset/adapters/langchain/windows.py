@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from warmset._extras import extra
+from warmset.adapters._windows import parted
 from warmset.adapters.langchain.conversion import dicts, restored
 from warmset.errors import BudgetTooSmall, InvalidInputError
 
 with extra("langchain"):
     from langchain_core.exceptions import ContextOverflowError
+    from langchain_core.messages import SystemMessage
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.config import get_config
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from langchain_core.language_models.chat_models import BaseChatModel
-    from langchain_core.messages import BaseMessage, SystemMessage
+    from langchain_core.messages import BaseMessage
 
     from warmset.adapters.langchain.conversion import Spoken
     from warmset.memory import Memory
@@ -53,10 +55,12 @@ class Made:
     Args:
         window: The window.
         messages: Its messages, as LangChain's.
+        system: Its system prompt.
     """
 
     window: Window
     messages: list[BaseMessage]
+    system: SystemMessage | None = None
 
 
 class Windows:
@@ -118,7 +122,11 @@ class Windows:
             )
         except BudgetTooSmall as error:
             raise ContextOverflowError(str(error)) from error
-        return Made(window, restored(window.messages, call.messages, sent))
+        system, shown = parted(window, given=call.system is not None)
+        messages = restored(shown, call.messages, sent)
+        if call.system is None or system == call.system.content:
+            return Made(window, messages, call.system)
+        return Made(window, messages, SystemMessage(cast("Any", system)))
 
     def note(self, name: str, made: Made, reply: Sequence[BaseMessage]) -> None:
         """Store a reply with the window that it was made behind, and what the call took.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from warmset._extras import extra
 from warmset._support.aio import in_thread, in_thread_to_the_end
+from warmset.adapters._windows import parted
 from warmset.adapters.pydantic_ai.conversion import pieces, restored
 from warmset.adapters.pydantic_ai.events import CompactionEndEvent, CompactionStartEvent
 from warmset.errors import BudgetTooSmall, InvalidInputError
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import RunContext
 
-    from warmset.adapters.pydantic_ai.conversion import Spoken
+    from warmset.adapters._windows import parted
+from warmset.adapters.pydantic_ai.conversion import Spoken
     from warmset.memory import Memory
     from warmset.options import Mode
     from warmset.tokens.budget import Budget
     from warmset.window.options import WindowKeywords
     from warmset.window.result import Window
 
-_OWN = ("system", "tools", "model", "dialect")
+_OWN = ("system", "tools", "model", "dialect", "pinned_role")
 
 
 @dataclass
@@ -46,7 +48,7 @@ class WarmsetHistory(AbstractCapability[Any]):
             "replace" puts the window in their place, as a history processor does; the memory has
             the others, and recognises the window when it comes back as `message_history`.
         options: The fields of `WindowOptions`, but for those that each request has: `system`,
-            `tools`, `model`, `dialect`.
+            `tools`, `model`, `dialect`, and `pinned_role`: instructions stay as they are.
 
     Raises:
         UserError: An option cannot be used.
@@ -139,7 +141,8 @@ class WarmsetHistory(AbstractCapability[Any]):
             )
         except (BudgetTooSmall, InvalidInputError) as error:
             raise UserError(str(error)) from error
-        return window, restored(window.messages, given, sent)
+        _, shown = parted(window, given="system" in options)
+        return window, restored(shown, given, sent)
 
     def _note(self, name: str, window: Window, response: ModelResponse) -> None:
         said = [piece.message for piece in pieces([response], cast("Spoken", window.dialect))]
