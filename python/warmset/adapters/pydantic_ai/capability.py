@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import RunContext
 
-    from warmset.adapters._windows import parted
-from warmset.adapters.pydantic_ai.conversion import Spoken
+    from warmset.adapters.pydantic_ai.conversion import Spoken
     from warmset.memory import Memory
     from warmset.options import Mode
     from warmset.tokens.budget import Budget

@@ -37,6 +37,7 @@ Spoken: TypeAlias = Literal["openai", "anthropic"]
 """The dialects that messages are read as."""
 
 _ENCODED: Final = "base64"
+_RETRIES: Final = ("retry-prompt", "retry-feedback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,9 @@ def _request(part: Any, dialect: Spoken) -> Message | None:
     if kind == "tool-return":
         failed = getattr(part, "outcome", "success") != "success"
         return _result(part.tool_call_id, part.model_response_str(), dialect, failed=failed)
-    if kind == "retry-prompt":
+    if kind in _RETRIES:
         said = part.model_response()
-        if part.tool_name is None:
+        if getattr(part, "tool_name", None) is None:
             return {"role": "user", "content": said}
         return _result(part.tool_call_id, said, dialect, failed=True)
     if kind == "compaction" and part.content:
