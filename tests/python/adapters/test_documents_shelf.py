@@ -146,7 +146,8 @@ for n in range(10_000):
     place.close()
 
 
-def test_threads_put_delete_and_search_one_handle(tmp_path, busy_interpreter):
+@pytest.mark.usefixtures("busy_interpreter")
+def test_threads_put_delete_and_search_one_handle(tmp_path):
     place = shelf(tmp_path / "s")
     faults = []
 
@@ -479,7 +480,7 @@ def test_what_cannot_be_a_column_is_marked():
 def test_every_metadata_has_columns_that_can_be_put(meta):
     place = shelf(None)
     try:
-        place.put([document("1", **{}), Written(id="2", payload=b"", columns=columns_of(meta))])
+        place.put([document("1"), Written(id="2", payload=b"", columns=columns_of(meta))])
     except InvalidInputError as error:
         pytest.fail(str(error))
     assert len(place.find({"a": 1})) <= 2

@@ -247,7 +247,7 @@ def test_indexes_and_tenants_do_not_see_each_other(tmp_path):
             mine.to_dict()
 
 
-def test_return_embedding_may_be_left_off(tmp_path):
+def test_return_embedding_may_be_left_off():
     with WarmsetDocumentStore(return_embedding=False) as store:
         store.write_documents(some())
         assert all(one.embedding is None for one in store.filter_documents())
@@ -337,8 +337,8 @@ for n in range(10_000):
 
 
 def test_what_was_written_is_there_after_a_kill(tmp_path):
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(tmp_path / "s")],  # noqa: S603 - fixed
+    child = subprocess.Popen(  # noqa: S603 - fixed
+        [sys.executable, "-c", CHILD, str(tmp_path / "s")],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ class Provider(BoundMessages):
 
 
 @pytest.fixture
-def provider(httpserver, no_proxy):
+def provider(httpserver, no_proxy):  # noqa: ARG001 - for its environment
     return Provider(httpserver)
 
 
@@ -157,7 +158,7 @@ def test_a_summary_takes_the_place_of_the_oldest_messages(provider, memory):
     conversation = memory.conversation("t")
     assert provider.errors == provider.missing == []
     assert len(conversation) == asked_all  # the memory has all of it, once
-    assert min(later - before for before, later in zip(lengths, lengths[1:], strict=False)) < 0
+    assert min(later - before for before, later in pairwise(lengths)) < 0
     assert max(lengths) < 50
     assert forms(conversation)[-8:] == forms(dicts(state, "anthropic"))[-8:]
     assert conversation.fetch(conversation.ids[0])["content"].startswith("Question 0")
@@ -310,8 +311,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_goes_on_after_a_process_that_was_killed(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(tmp_path / "s")],  # noqa: S603 - fixed
+    done = subprocess.run(  # noqa: S603 - fixed
+        [sys.executable, "-c", CHILD, str(tmp_path / "s")],
         capture_output=True,
         text=True,
         timeout=60,

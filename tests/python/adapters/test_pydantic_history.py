@@ -206,9 +206,8 @@ def events_of(reply):
     yield {"type": "message_stop"}
 
 
-async def test_thinking_is_kept_where_a_provider_binds_it(
-    httpserver, no_proxy, memory, monkeypatch
-):
+@pytest.mark.usefixtures("no_proxy")
+async def test_thinking_is_kept_where_a_provider_binds_it(httpserver, memory, monkeypatch):
     # A client leaves out searches that its agent has no tool for.
     monkeypatch.setattr(provider_servers, "_search", lambda _: [])
     provider = Streaming(httpserver)
@@ -277,7 +276,8 @@ from warmset import Memory
 from warmset.adapters.pydantic_ai import WarmsetHistory
 
 memory = Memory.open(sys.argv[1], embedder="lexical")
-agent = Agent(TestModel(custom_output_text="first answer"), capabilities=[WarmsetHistory(memory, budget=900)])
+kept = WarmsetHistory(memory, budget=900)
+agent = Agent(TestModel(custom_output_text="first answer"), capabilities=[kept])
 agent.run_sync("first question", conversation_id="c")
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -87,8 +87,11 @@ class Windows:
         for name in ("system", "tools", "model", "dialect"):
             if name in options:
                 raise InvalidInputError(f"{name}: each call of the agent has its own")
-        self.memory, self.budget, self.mode = memory, budget, mode
-        self.conversation, self.options = conversation, options
+        self.memory = memory
+        self.budget = budget
+        self.mode: Mode = mode
+        self.conversation = conversation
+        self.options = options
 
     def make(self, call: Call, name: str, budget: int | Budget | None = None) -> Made:
         """Store the new messages, and make the window.

@@ -37,6 +37,7 @@ Spoken: TypeAlias = Literal["openai", "anthropic"]
 """The dialects that messages are read as."""
 
 _ENCODED: Final = "base64"
+_ROLES: Final = {"system-prompt": "system", "user-prompt": "user", "compaction": "user"}
 _RETRIES: Final = ("retry-prompt", "retry-feedback")
 
 
@@ -72,10 +73,8 @@ def pieces(messages: Iterable[ModelMessage], dialect: Spoken) -> list[Piece]:
 def _request(part: Any, dialect: Spoken) -> Message | None:
     """Return what a part of a request says; None for what no message stands for."""
     kind = part.part_kind
-    if kind == "system-prompt":
-        return {"role": "system", "content": part.content}
-    if kind == "user-prompt":
-        return {"role": "user", "content": _content(part.content, dialect)}
+    if kind in _ROLES:
+        return {"role": _ROLES[kind], "content": _content(part.content or "", dialect)}
     if kind == "tool-return":
         failed = getattr(part, "outcome", "success") != "success"
         return _result(part.tool_call_id, part.model_response_str(), dialect, failed=failed)
@@ -84,8 +83,6 @@ def _request(part: Any, dialect: Spoken) -> Message | None:
         if getattr(part, "tool_name", None) is None:
             return {"role": "user", "content": said}
         return _result(part.tool_call_id, said, dialect, failed=True)
-    if kind == "compaction" and part.content:
-        return {"role": "user", "content": part.content}
     return None
 
 
