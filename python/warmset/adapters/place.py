@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from warmset._core import Entry, Outcome
     from warmset.store.conditions import Condition
-    from warmset.store.rows import Key, Row
+    from warmset.store.rows import Key, Moment, Row
 
 Delete: TypeAlias = Literal["remove", "erase"]
 """What deleting means; see `Place`."""
@@ -64,9 +64,11 @@ class Place:
         """Return the key with these parts, the owner first."""
         return (self.tenant, space(self.name), *parts)
 
-    def write(self, rows: Iterable[Row], *, expect: Iterable[Condition] = ()) -> list[Outcome]:
+    def write(
+        self, rows: Iterable[Row], *, expect: Iterable[Condition] = (), now: Moment | None = None
+    ) -> list[Outcome]:
         """Write a batch whose records belong to their owners; see `Log.write`."""
-        return self.log.write(rows, expect=expect, depth=self.depth)
+        return self.log.write(rows, expect=expect, now=now, depth=self.depth)
 
     def entries(self, list_: Key) -> list[Entry]:
         """Return all entries of a list, as of one moment; they are read page by page."""

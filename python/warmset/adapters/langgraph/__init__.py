@@ -9,8 +9,15 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.adapters.langgraph.saver import WarmsetSaver
+    from warmset.adapters.langgraph.store import WarmsetStore
 
-__all__ = ["WarmsetSaver"]
+__all__ = ["WarmsetSaver", "WarmsetStore"]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
-    __getattr__, __dir__ = lazy(__name__, {"saver": ["WarmsetSaver"]})
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "saver": ["WarmsetSaver"],
+            "store": ["WarmsetStore"],
+        },
+    )

@@ -97,7 +97,7 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
         threads = self._threads
         names = [*self._listed(config, get_checkpoint_id(before) if before else None)]
         names.sort(key=lambda one: one.key[-1], reverse=True)
-        given = config["configurable"]["thread_id"] if config else None
+        given = _names(config)[0] if config else None
         found = (
             one
             for listed in names
@@ -133,7 +133,7 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Keep the writes of a task for the checkpoint that follows, each of them once."""
         thread, namespace = _names(config)
-        name = config["configurable"]["checkpoint_id"]
+        name = _configured(config)["checkpoint_id"]
         below = self._threads.key(thread, "w", namespace, name)
         self._place.write(self._threads.write_rows(below, writes, task_id, task_path))
 
@@ -229,7 +229,7 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
 
     def _listed(self, config: RunnableConfig | None, before: str | None) -> Iterator[Listed]:
         """List the checkpoints that a configuration names, without reading them."""
-        names = config["configurable"] if config else {}
+        names = _configured(config) if config else {}
         only = get_checkpoint_id(config) if config else None
         spaces = self._place.log.spaces(self._place.key(), depth=3, limit=None)
         threads = [names["thread_id"]] if config else [parts[2].decode() for parts in spaces]
@@ -240,9 +240,13 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
                     yield one
 
 
+def _configured(config: RunnableConfig) -> dict[str, Any]:
+    return config.get("configurable") or {}
+
+
 def _names(config: RunnableConfig) -> tuple[Any, str]:
     """Return thread and namespace."""
-    names = config["configurable"]
+    names = _configured(config)
     return names["thread_id"], names.get("checkpoint_ns", "")
 
 

@@ -1,0 +1,169 @@
+"""What a store reads: items by key, by filter, by meaning, and the namespaces that there are."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset.adapters.langgraph.items import (
+    found_of,
+    item_of,
+    key_of,
+    matches,
+    name_of,
+    where_of,
+)
+from warmset.adapters.langgraph.vectors import Vectors
+from warmset.adapters.place import PAGE
+from warmset.errors import NotFound
+from warmset.native import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from warmset._core import Cell
+    from warmset.adapters.langgraph.framework import (
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        SearchItem,
+        SearchOp,
+    )
+    from warmset.adapters.langgraph.texts import Texts
+    from warmset.adapters.place import Place
+
+MINUTE: Final = 60_000_000
+"""Microseconds."""
+
+PUT_OFF: Final = 8
+"""A read puts an expiry off once this part of the time has gone by, not each time."""
+
+
+class Reads:
+    """Reads the items of a store.
+
+    Args:
+        place: Where they lie.
+        texts: What is embedded; None for no search by meaning.
+    """
+
+    def __init__(self, place: Place, texts: Texts | None) -> None:
+        self._place = place
+        self._vectors = None if texts is None else Vectors(place, texts.dims, texts.distance)
+
+    def get(self, op: GetOp, *, now: int, seen: int) -> Item | None:
+        """Return an item.
+
+        Args:
+            op: What is asked for.
+            now: The time, in microseconds.
+            seen: What has expired by then is not shown.
+        """
+        cell = self._place.log.get(key_of(self._place, op.namespace, op.key), now=seen)
+        if cell is None:
+            return None
+        self._put_off([cell] if op.refresh_ttl else [], now, seen)
+        return item_of(cell)
+
+    def search(
+        self,
+        op: SearchOp,
+        made: dict[str, NDArray[np.float32]] | None,
+        *,
+        now: int,
+        seen: int,
+    ) -> list[SearchItem]:
+        """Return items below a namespace: the nearest to a query, or those that changed last.
+
+        Args:
+            op: What is asked for.
+            made: The vectors of queries.
+            now: The time, in microseconds.
+            seen: What has expired by then is not shown.
+        """
+        if op.query and made is not None and self._vectors is not None:
+            ranked = self._nearest(op, self._vectors, made[op.query], seen)
+        else:
+            ranked = self._changed(op, seen)
+        wanted = ((cell, item_of(cell), score) for cell, score in ranked)
+        passing = (one for one in wanted if matches(one[1].value, op.filter))
+        found = [*islice(passing, op.offset, op.offset + op.limit)]
+        self._put_off([cell for cell, *_ in found] if op.refresh_ttl else [], now, seen)
+        return [found_of(item, score) for _, item, score in found]
+
+    def namespaces(self, op: ListNamespacesOp, *, seen: int) -> list[tuple[str, ...]]:
+        """Return the namespaces that have items, in order.
+
+        Args:
+            op: What is asked for.
+            seen: What has expired by then is not shown.
+        """
+        conditions = op.match_conditions or ()
+        listed = self._place.log.scan(self._place.key(), limit=None, now=seen)
+        names = {name_of(one.key)[0] for one in listed}
+        found = (name for name in names if all(_fits(name, one) for one in conditions))
+        cut = {name if op.max_depth is None else name[: op.max_depth] for name in found}
+        return sorted(cut)[op.offset : op.offset + op.limit]
+
+    def _changed(self, op: SearchOp, seen: int) -> Iterator[tuple[Cell, float | None]]:
+        below, where = self._place.key(*op.namespace_prefix), where_of(op.filter)
+        size, last = max(1, min(op.offset + op.limit, PAGE)), None
+        while page := self._place.log.scan(
+            below, where=where, order="changed", reverse=True, after=last, limit=size, now=seen
+        ):
+            last = page[-1]
+            cells = self._place.log.view(cells=[one.key for one in page], now=seen).cells
+            yield from ((cell, None) for cell in cells if cell is not None)
+
+    def _nearest(
+        self, op: SearchOp, vectors: Vectors, query: NDArray[np.float32], seen: int
+    ) -> Iterator[tuple[Cell, float | None]]:
+        where, among = where_of(op.filter), None
+        if op.namespace_prefix or where is not None:
+            below = self._place.key(*op.namespace_prefix)
+            listed = self._place.log.scan(below, where=where, limit=None, now=seen)
+            among = [one.key for one in listed]
+        done, count = 0, max(1, op.offset + op.limit)
+        while True:
+            ranked = vectors.search(query, count, among)
+            page = ranked[done:]
+            cells = self._place.log.view(cells=[key for _, key in page], now=seen).cells
+            for (score, _), cell in zip(page, cells, strict=True):
+                if cell is not None:
+                    yield cell, score
+            if len(ranked) < count:
+                return
+            done, count = len(ranked), count * 4
+
+    def _put_off(self, cells: Iterable[Cell], now: int, seen: int) -> None:
+        """Let items that were read expire later; one that was deleted meanwhile stays so."""
+        for cell in cells:
+            minutes: Any = cell.columns.get("ttl")
+            if minutes is None or cell.expires is None:
+                continue
+            expires = now + int(minutes * MINUTE)
+            if expires - cell.expires >= minutes * MINUTE / PUT_OFF:
+                later = Patch(cell.key, cell.columns, version=cell.version, expires=expires)
+                with suppress(NotFound):
+                    self._place.log.write([later], now=seen, depth=self._place.depth, sync=False)
+
+
+def _fits(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    """Return whether a namespace begins or ends as a condition says.
+
+    Raises:
+        ValueError: The condition is neither.
+    """
+    path = tuple(condition.path)
+    if condition.match_type not in ("prefix", "suffix"):
+        raise ValueError(f"Unsupported match type: {condition.match_type}")
+    if len(namespace) < len(path):
+        return False
+    start = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
+    pairs = zip(namespace[start:], path, strict=False)
+    return all(wanted in ("*", label) for label, wanted in pairs)
