@@ -35,7 +35,9 @@ def test_the_conformance_suite_of_the_sdk_passes(capsys):
     asyncio.run(testing.run_session_store_conformance(fresh))
     contracts = len(stores) - 1  # one is made to see which optional methods there are
     with capsys.disabled():
-        print(f"\nclaude-agent-sdk {sdk.__version__}: {contracts} contracts passed, 0 failed, 0 skipped")
+        print(
+            f"\nclaude-agent-sdk {sdk.__version__}: {contracts} contracts passed, 0 failed, 0 skipped"
+        )
     assert contracts == 14
 
 

@@ -233,7 +233,9 @@ def test_what_is_pruned_leaves_no_bytes_if_deleting_means_erasing(tmp_path):
 
 def test_a_runs_checkpoints_go_with_the_values_that_only_they_use():
     saver = made()
-    first = put(saver, "t", None, 0, {"a": 1, "s": 0}, {"a": "1", "s": "1"}, metadata={"run_id": "x"})
+    first = put(
+        saver, "t", None, 0, {"a": 1, "s": 0}, {"a": "1", "s": "1"}, metadata={"run_id": "x"}
+    )
     head = put(saver, "t", first, 1, {"a": 2}, {"a": "2", "s": "1"}, metadata={"run_id": "y"})
     saver.put_writes(first, [("a", 1)], "task")
     saver.delete_for_runs(["x", "nobody's"])
@@ -261,16 +263,18 @@ def test_threads_whose_names_are_numbers_and_lists_of_all_of_them():
     assert [one.config["configurable"]["checkpoint_id"] for one in found] == sorted(
         map(name_of, ids), reverse=True
     )
-    assert saver.get_tuple({"configurable": {"thread_id": 7}}).config["configurable"][
-        "thread_id"
-    ] == 7
+    assert (
+        saver.get_tuple({"configurable": {"thread_id": 7}}).config["configurable"]["thread_id"] == 7
+    )
     assert len([*saver.list(None, limit=2)]) == 2
     assert [*saver.list(None, limit=0)] == []
 
 
 def test_branches_never_share_a_version():
     saver = made()
-    versions = {saver.get_next_version("00000000000000000000000000000003.5", None) for _ in range(99)}
+    versions = {
+        saver.get_next_version("00000000000000000000000000000003.5", None) for _ in range(99)
+    }
     assert len(versions) == 99
     assert all(one.startswith(f"{4:032}.") for one in versions)
     assert saver.get_next_version(3, None).startswith(f"{4:032}.")

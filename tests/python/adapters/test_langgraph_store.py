@@ -291,7 +291,9 @@ def test_the_nearest_come_first_and_what_was_changed_is_found_by_its_new_text():
 def test_meaning_filters_and_pages_together():
     store = searching(["text"])
     for at in range(20):
-        store.put(("t", f"n{at % 2}"), str(at), {"text": "ab" * (at + 1) + "c", "even": at % 4 == 0})
+        store.put(
+            ("t", f"n{at % 2}"), str(at), {"text": "ab" * (at + 1) + "c", "even": at % 4 == 0}
+        )
     everything = store.search(("t",), query="abab", limit=100)
     assert len(everything) == 20
     scores = [item.score for item in everything]
@@ -375,7 +377,9 @@ def test_an_embedder_that_breaks_its_word_is_refused_and_nothing_is_written():
 
 def test_vectors_of_another_dimension_are_refused(tmp_path):
     searching(path=tmp_path / "s").put(("t",), "k", {"text": "x"})
-    other = made(tmp_path / "s", index={"dims": 2, "embed": lambda texts: [[1.0, 2.0]] * len(texts)})
+    other = made(
+        tmp_path / "s", index={"dims": 2, "embed": lambda texts: [[1.0, 2.0]] * len(texts)}
+    )
     with pytest.raises(InvalidInputError, match="100 dimensions, the embedder 2"):
         other.search(("t",), query="x")
 

@@ -20,7 +20,22 @@ from warmset.native import ColdStore, Log
 
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
 
-ALIKE = ["a", "a/b", "a.b", "a:b", "a\x00b", "a\nb", "A", "ä", "a\u0308", "%", "_", "..", "名前", "🙂"]
+ALIKE = [
+    "a",
+    "a/b",
+    "a.b",
+    "a:b",
+    "a\x00b",
+    "a\nb",
+    "A",
+    "ä",
+    "a\u0308",
+    "%",
+    "_",
+    "..",
+    "名前",
+    "🙂",
+]
 EMPTY = {"langgraph_store": []}
 """LangGraph refuses empty labels, dots and NUL in them; all others take any name."""
 

@@ -111,7 +111,12 @@ def test_items_come_back_as_their_json():
         session = made()
         items = [
             {"role": "user", "content": "héllo 名前 🙂 \ud800 \x00 'DROP TABLE'; --"},
-            {"type": "function_call", "arguments": '{"a": 1}', "call_id": "c", "n": [1.5, None, True]},
+            {
+                "type": "function_call",
+                "arguments": '{"a": 1}',
+                "call_id": "c",
+                "n": [1.5, None, True],
+            },
             {"big": 2**70, "nested": {"b": {"a": []}}, "line": "a\nb\r\n"},
         ]
         await session.add_items(items)
@@ -275,7 +280,9 @@ def test_the_model_gets_a_window_and_the_session_keeps_everything():
         assert max(sizes) < 25
         assert {call.system_instructions for call in model.calls} == {"Be brief."}
         assert model.calls[-1].input[-1]["content"] == "Question 29?"
-        assert not [item for call in model.calls for item in call.input if item.get("role") == "system"]
+        assert not [
+            item for call in model.calls for item in call.input if item.get("role") == "system"
+        ]
 
     asyncio.run(main())
 
@@ -284,7 +291,9 @@ def test_a_window_may_be_named_by_the_runs_context_and_go_without_instructions()
     async def main():
         agent, model = talking("one", "two")
         with Memory.open(None, embedder="lexical") as memory:
-            config = windows(memory, conversation=lambda data: data.context, budget=4000, mode="jit")
+            config = windows(
+                memory, conversation=lambda data: data.context, budget=4000, mode="jit"
+            )
             for user in ("ann", "bob"):
                 await Runner.run(agent, "Hello", context=user, run_config=config)
             assert sorted(memory.conversations()) == ["ann", "bob"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from warmset._support.aio import in_thread, in_thread_to_the_end
+from warmset.adapters.as_json import all_loaded, dumped, loaded
 from warmset.adapters.claude_agent_sdk.framework import SessionStore, fold_session_summary
 from warmset.adapters.place import PAGE, Delete, Place
 from warmset.errors import Conflict, InvalidInputError
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     )
     from warmset.native import Log
     from warmset.store.rows import Key
-
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class WarmsetSessionStore(SessionStore):
@@ -100,7 +98,7 @@ class WarmsetSessionStore(SessionStore):
             if main:
                 cell = log.get(summary)
                 folded = fold_session_summary(_told(cell), key, [*entries])
-                rows.append(Put(summary, _encode(folded["data"]).encode()))
+                rows.append(Put(summary, dumped(folded["data"])))
                 expect.append(Version(summary, cell.version if cell else 0))
             try:
                 self._place.write(rows, expect=expect)
@@ -123,7 +121,8 @@ class WarmsetSessionStore(SessionStore):
         return found
 
     def _load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        return [json.loads(entry.payload) for entry in self._place.entries(self._list(key))] or None
+        entries = self._place.entries(self._list(key))
+        return all_loaded(entry.payload for entry in entries) or None
 
     def _sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         found = self._place.log.scan(self._place.key(project_key), limit=None)
@@ -144,7 +143,7 @@ def _uid(entry: SessionStoreEntry) -> bytes | None:
 
 
 def _row(list_: Key, entry: SessionStoreEntry) -> Add:
-    return Add(list_, _encode(entry).encode(), uid=_uid(entry), if_present="fail")
+    return Add(list_, dumped(entry), uid=_uid(entry), if_present="fail")
 
 
 def _told(cell: Cell | None) -> SessionSummaryEntry | None:
@@ -152,4 +151,4 @@ def _told(cell: Cell | None) -> SessionSummaryEntry | None:
     if cell is None:
         return None
     name = cell.key[3].decode()
-    return {"session_id": name, "mtime": cell.at // 1_000, "data": json.loads(cell.payload)}
+    return {"session_id": name, "mtime": cell.at // 1_000, "data": loaded(cell.payload)}

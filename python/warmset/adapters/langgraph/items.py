@@ -11,12 +11,12 @@ whether all fields that could be are.
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.adapters.as_json import loaded
 from warmset.adapters.langgraph.framework import Item, SearchItem
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def item_of(cell: Cell) -> Item:
     """Return the item in a cell."""
     namespace, key = name_of(cell.key)
     return Item(
-        value=json.loads(cell.payload),
+        value=loaded(cell.payload),
         key=key,
         namespace=namespace,
         created_at=START + timedelta(microseconds=cell.born_at),

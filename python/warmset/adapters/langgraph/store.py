@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warmset._support.aio import in_thread, in_thread_to_the_end
+from warmset.adapters.as_json import dumped
 from warmset.adapters.langgraph.framework import (
     BaseStore,
     GetOp,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from warmset.adapters.langgraph.framework import IndexConfig, Op, Result, TTLConfig
     from warmset.native import Log
     from warmset.store.rows import Row
-
-_encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class WarmsetStore(BaseStore):
@@ -152,7 +150,7 @@ class WarmsetStore(BaseStore):
                 own = np.stack([made[text] for text in said]).astype("<f4").tobytes()
                 columns["dims"] = self._texts.dims
             ttl = None if op.ttl is None else timedelta(minutes=op.ttl)
-            payload = _encode(dict(op.value)).encode()
+            payload = dumped(dict(op.value))
             rows.append(Put(key, payload, codec="json", columns=columns, ttl=ttl, own=own))
         if rows:
             erased = self._place.delete == "erase"

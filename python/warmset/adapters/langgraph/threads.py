@@ -12,10 +12,10 @@ of checkpoints grow, so the last key of a namespace is its newest checkpoint.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from warmset.adapters.as_json import dumped, loaded
 from warmset.adapters.langgraph.framework import (
     WRITES_IDX_MAP,
     CheckpointTuple,
@@ -108,7 +108,7 @@ class Threads:
         for at, (channel, value) in enumerate(writes):
             number = WRITES_IDX_MAP.get(channel, at)
             codec, payload = self.serde.dumps_typed(value)
-            beside = json.dumps([channel, path]).encode()
+            beside = dumped([channel, path])
             key = (*below, task, str(number))
             present: IfPresent = "skip" if number >= 0 else "replace"
             rows.append(Put(key, payload, codec=codec, own=beside, if_present=present))
@@ -190,7 +190,7 @@ class Threads:
 
 def _order(cell: Cell) -> tuple[tuple[str, str, int], str, Cell]:
     """Return what a pending write is sorted by, its channel, and its cell."""
-    channel, path = json.loads(cell.own)
+    channel, path = loaded(cell.own)
     return (path, cell.key[-2].decode(), int(cell.key[-1])), channel, cell
 
 

@@ -6,14 +6,14 @@ items, which is read and written several times as fast as one for each.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.adapters.as_json import all_loaded, dumped, loaded
 from warmset.adapters.place import PAGE
 from warmset.native import Add
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from warmset._core import Entry
     from warmset.native import Log
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 TOGETHER: Final = 64
 """The most items of an entry: taking one back writes the others of its entry again."""
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+FIRST: Final = 4
+"""Entries that are read at first for the newest items; four times as many each time after that."""
 
 
 def rows(list_: Key, items: Sequence[Any]) -> list[Add]:
@@ -32,13 +33,18 @@ def rows(list_: Key, items: Sequence[Any]) -> list[Add]:
         TypeError: An item is not what JSON can hold.
     """
     parts = (items[at : at + TOGETHER] for at in range(0, len(items), TOGETHER))
-    return [Add(list_, _encode(part).encode()) for part in parts]
+    return [Add(list_, dumped(part)) for part in parts]
 
 
 def read(entry: Entry) -> list[Any]:
     """Return the items of an entry."""
-    found: list[Any] = json.loads(entry.payload)
+    found: list[Any] = loaded(entry.payload)
     return found
+
+
+def read_all(entries: Iterable[Entry]) -> list[Any]:
+    """Return the items of entries, in order."""
+    return [item for items in all_loaded(one.payload for one in entries) for item in items]
 
 
 def newest(log: Log, list_: Key, count: int) -> tuple[list[tuple[Entry, list[Any]]], bool]:
@@ -52,17 +58,17 @@ def newest(log: Log, list_: Key, count: int) -> tuple[list[tuple[Entry, list[Any
     Returns:
         The entries in order, each with its items; whether these are all entries.
     """
-    limit = min(count, PAGE)
-    while True:
-        found: list[tuple[Entry, list[Any]]] = []
-        held = 0
-        entries = log.entries(list_, limit=limit, reverse=True)
-        for entry in entries:
+    found: list[tuple[Entry, list[Any]]] = []
+    held, limit, last = 0, FIRST, None
+    while page := log.entries(list_, after=last, limit=limit, reverse=True):
+        if found and page[0].id != found[-1][0].parent:  # it was cut meanwhile
+            found, held, limit, last = [], 0, FIRST, None
+            continue
+        for entry in page:
             items = read(entry)
             found.append((entry, items))
             held += len(items)
             if held >= count:
-                break
-        if held >= count or len(entries) < limit:
-            return found[::-1], not found or not found[-1][0].parent
-        limit *= 4
+                return found[::-1], not entry.parent
+        limit, last = min(limit * 4, PAGE), page[-1].id
+    return found[::-1], True

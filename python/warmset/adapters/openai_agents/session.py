@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from warmset._support.aio import in_thread, in_thread_to_the_end
 from warmset.adapters.openai_agents.framework import SessionABC, settings_of, snapshot
-from warmset.adapters.openai_agents.items import newest, read, rows
+from warmset.adapters.openai_agents.items import newest, read, read_all, rows
 from warmset.adapters.place import PAGE, Delete, Place
 from warmset.errors import Conflict, InvalidInputError
 from warmset.native import Cut, RemoveEntries, Tail
@@ -118,7 +118,7 @@ class WarmsetSession(SessionABC):
         return snapshot(items[spare:], complete=complete and not spare, replace=replace)
 
     def _all(self) -> list[Any]:
-        return [item for entry in self._place.entries(self._list) for item in read(entry)]
+        return read_all(self._place.entries(self._list))
 
     def _newest(self, count: int) -> list[Any]:
         if not count:
