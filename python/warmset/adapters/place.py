@@ -76,8 +76,9 @@ class Place:
             found: list[Entry] = []
             last = 0
             while page := self.log.entries(list_, after=last or None, limit=PAGE):
-                if page[0].parent != last:  # it was cut meanwhile
-                    break
+                links = [last, *(entry.id for entry in page)]
+                if any(entry.parent != link for entry, link in zip(page, links, strict=False)):
+                    break  # it was cut meanwhile
                 found += page
                 last = page[-1].id
             else:

@@ -10,11 +10,10 @@ import asyncio
 
 import pytest
 
-pytest.importorskip("agents.testing", reason="the SDK whose sessions these are, with its models")
+pytest.importorskip("agents", reason="the SDK whose sessions these are")
 
-from agents import Agent, RunConfig, Runner, SessionSettings, set_tracing_disabled
-from agents.memory import Session
-from agents.testing import ScriptedModel, assistant_message
+from agents import Agent, RunConfig, Runner, set_tracing_disabled
+from agents.memory import Session, SessionSettings, session_settings
 
 from warmset import Memory
 from warmset.adapters.openai_agents import WarmsetSession, WindowFilter
@@ -60,7 +59,8 @@ RUNS = pytest.mark.parametrize("run", [_run, _run_sync, _run_streamed])
 
 
 def talking(*replies):
-    model = ScriptedModel(steps=[[assistant_message(text)] for text in replies])
+    testing = pytest.importorskip("agents.testing", reason="the SDK's scripted model came later")
+    model = testing.ScriptedModel(steps=[[testing.assistant_message(text)] for text in replies])
     return Agent(name="test", model=model), model
 
 
@@ -147,8 +147,9 @@ def test_settings_have_a_limit_which_an_argument_wins_over():
             assert len(await session.get_items(4)) == 4
             session.session_settings = None
             assert len(await session.get_items()) == 5
-        with pytest.raises(TypeError, match="limitt"):
-            made(session_settings={"limitt": 1})
+        if hasattr(session_settings, "coerce_session_settings"):  # older ones ignore it
+            with pytest.raises(TypeError, match="limitt"):
+                made(session_settings={"limitt": 1})
         with pytest.raises(InvalidInputError, match="session_id"):
             made(7)
 

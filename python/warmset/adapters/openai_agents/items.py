@@ -58,17 +58,25 @@ def newest(log: Log, list_: Key, count: int) -> tuple[list[tuple[Entry, list[Any
     Returns:
         The entries in order, each with its items; whether these are all entries.
     """
+    while (read_ := _newest(log, list_, count)) is None:
+        pass
+    return read_
+
+
+def _newest(log: Log, list_: Key, count: int) -> tuple[list[tuple[Entry, list[Any]]], bool] | None:
+    """Return what `newest` does; None if the list was cut meanwhile."""
     found: list[tuple[Entry, list[Any]]] = []
-    held, limit, last = 0, FIRST, None
-    while page := log.entries(list_, after=last, limit=limit, reverse=True):
-        if found and page[0].id != found[-1][0].parent:  # it was cut meanwhile
-            found, held, limit, last = [], 0, FIRST, None
-            continue
+    held, limit = 0, FIRST
+    while page := log.entries(
+        list_, after=found[-1][0].id if found else None, limit=limit, reverse=True
+    ):
         for entry in page:
+            if found and entry.id != found[-1][0].parent:
+                return None
             items = read(entry)
             found.append((entry, items))
             held += len(items)
             if held >= count:
                 return found[::-1], not entry.parent
-        limit, last = min(limit * 4, PAGE), page[-1].id
-    return found[::-1], True
+        limit = min(limit * 4, PAGE)
+    return (found[::-1], True) if not found or not found[-1][0].parent else None

@@ -1,0 +1,1 @@
+"""The adapters over a log with the oldest and the newest versions of their frameworks."""
