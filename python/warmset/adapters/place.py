@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from warmset.errors import InvalidInputError
-from warmset.native import Log, RemoveBelow, RemoveEntries, Tail, space
+from warmset.native import Cut, Log, RemoveBelow, Tail, space
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,19 +94,19 @@ class Place:
                 self.log.erase(prefix=prefix)
             self.log.compact()
 
-    def drop_tail(self, list_: Key, last: int, rows: Iterable[Row] = ()) -> None:
+    def drop_tail(self, list_: Key, last: Entry, rows: Iterable[Row] = ()) -> None:
         """Delete the last entry of a list, and write more rows in the same batch.
 
         Args:
             list_: The list's key.
-            last: The id of the entry.
-            rows: What is written behind it.
+            last: The entry.
+            rows: What is written in its place.
 
         Raises:
             Conflict: It is not the last entry any more; nothing was written.
         """
-        self.write([RemoveEntries(list_, [last]), *rows], expect=[Tail(list_, last)])
-        self.wipe([last])
+        self.write([Cut(list_, after=last.parent), *rows], expect=[Tail(list_, last.id)])
+        self.wipe([last.id])
 
     def wipe(self, ids: Iterable[int]) -> None:
         """Erase what was removed or superseded before, where deleting means that."""

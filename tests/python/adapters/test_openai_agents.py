@@ -87,14 +87,14 @@ def test_items_are_added_read_popped_and_cleared():
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("together", [1, 2, 63, 64, 65, 200])
+@pytest.mark.parametrize("together", [1, 2, 15, 16, 17, 200])
 def test_limits_and_pops_see_items_whatever_they_were_added_with(together):
     async def main():
         session = made()
         items = [said(at) for at in range(200)]
         for at in range(0, 200, together):
             await session.add_items(items[at : at + together])
-        for limit in (0, 1, 2, 63, 64, 65, 199, 200, 1000):
+        for limit in (0, 1, 2, 15, 16, 17, 63, 64, 65, 199, 200, 1000):
             assert await session.get_items(limit) == (items[-limit:] if limit else [])
         assert await session.get_items(-1) == await session.get_items() == items
         for at in reversed(range(130, 200)):
@@ -170,7 +170,7 @@ def test_reads_while_others_replace_the_history_see_one_of_them(tmp_path, monkey
     from warmset.adapters import place
 
     monkeypatch.setattr(place, "PAGE", 2)
-    histories = [[{"h": which, "n": at} for at in range(7 * 64)] for which in range(2)]
+    histories = [[{"h": which, "n": at} for at in range(7 * 16)] for which in range(2)]
 
     async def main():
         reader, writer = (made("s", tmp_path / "s") for _ in range(2))

@@ -1,6 +1,6 @@
 """How items lie in a list of the log: an entry holds a few of them, as a JSON array.
 
-A turn is one or two entries of one item; a history that is added at once takes an entry for each 64
+A turn is one or two entries of one item; a history that is added at once takes an entry for each 16
 items, which is read and written several times as fast as one for each.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from warmset.native import Log
     from warmset.store.rows import Key
 
-TOGETHER: Final = 64
+TOGETHER: Final = 16
 """The most items of an entry: taking one back writes the others of its entry again."""
 
 FIRST: Final = 4

@@ -136,7 +136,7 @@ class WarmsetSession(SessionABC):
                 return None
             [(entry, [*before, item])] = held
             try:
-                self._place.drop_tail(self._list, entry.id, rows(self._list, before))
+                self._place.drop_tail(self._list, entry, rows(self._list, before))
             except Conflict:
                 continue
             return item
