@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -96,10 +97,12 @@ def stores(
     found: dict[str, Any] = {
         "warmset": WarmsetStore(log(place, stack, "fsync"), index=index),
         "warmset, os": WarmsetStore(log(place, stack, "os"), index=index),
-        "SQLite": stack.enter_context(SqliteStore.from_conn_string(path, index=index)),
         "in memory": InMemoryStore(index=index),
     }
-    found["SQLite"].setup()
+    # Its search needs an extension, which not every build of Python lets SQLite load.
+    if index is None or hasattr(sqlite3.Connection, "enable_load_extension"):
+        found["SQLite"] = stack.enter_context(SqliteStore.from_conn_string(path, index=index))
+        found["SQLite"].setup()
     if postgres is not None:
         made = import_module("langgraph.store.postgres").PostgresStore
         found["PostgreSQL"] = stack.enter_context(made.from_conn_string(postgres, index=index))

@@ -134,7 +134,7 @@ def main() -> None:
                 figures.append({"name": name, "unit": "ms", "hold": HOLD, **figure})
     found["load at the end"] = os.getloadavg()
     if options.json:
-        text = json.dumps({"setting": found, "loop": figures}, indent=1, ensure_ascii=False)
+        text = json.dumps({"setting": found, "results": figures}, indent=1, ensure_ascii=False)
         options.json.write_text(text + "\n", encoding="utf-8")
 
 

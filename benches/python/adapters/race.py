@@ -302,7 +302,7 @@ def main() -> None:
     found["load at the end"] = os.getloadavg()
     found["seconds"] = round(time.perf_counter() - begin, 1)
     if options.json:
-        text = json.dumps({"setting": found, "race": raced}, indent=1, ensure_ascii=False)
+        text = json.dumps({"setting": found, "results": raced}, indent=1, ensure_ascii=False)
         options.json.write_text(text + "\n", encoding="utf-8")
 
 

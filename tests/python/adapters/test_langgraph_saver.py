@@ -29,7 +29,7 @@ def made(path=None, **options):
 
 def test_the_conformance_suite_passes_base_and_extended(capsys):
     suite = pytest.importorskip("langgraph.checkpoint.conformance", reason="its suite")
-    from langgraph.checkpoint.conformance.initializer import checkpointer_test
+    from langgraph.checkpoint.conformance.initializer import checkpointer_test  # noqa: PLC0415
 
     @checkpointer_test(name="WarmsetSaver")
     async def fresh():
@@ -326,7 +326,7 @@ def test_delta_history_without_a_name_begins_at_the_newest_checkpoint():
 
 
 def test_delta_history_agrees_with_the_walk_of_the_base_class():
-    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.checkpoint.base import BaseCheckpointSaver  # noqa: PLC0415
 
     walk = getattr(BaseCheckpointSaver, "get_delta_channel_history", None)
     if walk is None:

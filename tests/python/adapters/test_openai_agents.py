@@ -167,7 +167,7 @@ def test_pops_at_the_same_time_take_each_item_once(tmp_path):
 
 
 def test_reads_while_others_replace_the_history_see_one_of_them(tmp_path, monkeypatch):
-    from warmset.adapters import place
+    from warmset.adapters import place  # noqa: PLC0415
 
     monkeypatch.setattr(place, "PAGE", 2)
     histories = [[{"h": which, "n": at} for at in range(7 * 16)] for which in range(2)]

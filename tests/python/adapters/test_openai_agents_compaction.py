@@ -9,18 +9,19 @@ from unittest.mock import AsyncMock, MagicMock
 import pytest
 
 pytest.importorskip("agents.testing", reason="the SDK whose compaction this is, with its models")
-newer = pytest.importorskip("agents.memory.session", reason="where its snapshots are")
-if not hasattr(newer, "_CompactionSnapshot"):
-    pytest.skip("this version of the SDK replaces no suffixes", allow_module_level=True)
 
 from agents import Agent, RunConfig, Runner, set_tracing_disabled
-from agents.memory import OpenAIResponsesCompactionSession
+from agents.memory import OpenAIResponsesCompactionSession, session as sessions
 from agents.testing import ScriptedModel, assistant_message
 
 from warmset.adapters.openai_agents import WarmsetSession
 from warmset.native import ColdStore, Log
 
 set_tracing_disabled(disabled=True)
+pytestmark = pytest.mark.skipif(
+    not hasattr(sessions, "_CompactionSnapshot"),
+    reason="this version of the SDK replaces no suffixes",
+)
 SUMMARY = {"type": "compaction", "id": "cmp", "encrypted_content": "synthetic"}
 
 
@@ -158,7 +159,7 @@ def test_a_subclass_that_may_change_items_is_not_bypassed():
 @pytest.mark.parametrize("expired", [1, 40, 100])
 def test_expired_items_of_an_encrypted_session_go_with_a_compaction(expired, monkeypatch):
     pytest.importorskip("cryptography", reason="the SDK's encrypted session needs it")
-    from agents.extensions.memory.encrypt_session import EncryptedSession
+    from agents.extensions.memory.encrypt_session import EncryptedSession  # noqa: PLC0415
 
     clock = [1000]
     monkeypatch.setattr("cryptography.fernet.time.time", lambda: clock[0])

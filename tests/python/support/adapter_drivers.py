@@ -31,7 +31,7 @@ class Driver:
 
 
 def _openai_agents() -> Driver:
-    from warmset.adapters.openai_agents import WarmsetSession
+    from warmset.adapters.openai_agents import WarmsetSession  # noqa: PLC0415
 
     class Sessions:
         def __init__(self, log: Log, **options: Any) -> None:
@@ -49,7 +49,7 @@ def _openai_agents() -> Driver:
 
 
 def _claude_agent_sdk() -> Driver:
-    from warmset.adapters.claude_agent_sdk import WarmsetSessionStore
+    from warmset.adapters.claude_agent_sdk import WarmsetSessionStore  # noqa: PLC0415
 
     def key(name: str) -> Any:
         return {"project_key": "project", "session_id": name}
@@ -66,9 +66,9 @@ def _claude_agent_sdk() -> Driver:
 
 
 def _langgraph_saver() -> Driver:
-    from langgraph.checkpoint.base import empty_checkpoint
+    from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415
 
-    from warmset.adapters.langgraph import WarmsetSaver
+    from warmset.adapters.langgraph import WarmsetSaver  # noqa: PLC0415
 
     def config(name: str) -> Any:
         return {"configurable": {"thread_id": name, "checkpoint_ns": ""}}
@@ -87,15 +87,15 @@ def _langgraph_saver() -> Driver:
 
 
 def _langgraph_store() -> Driver:
-    from warmset.adapters.langgraph import WarmsetStore
-    from warmset.adapters.langgraph.framework import SearchOp
+    from warmset.adapters.langgraph import WarmsetStore  # noqa: PLC0415
+    from warmset.adapters.langgraph.framework import SearchOp  # noqa: PLC0415
 
     async def read(made: Any, name: str) -> list[str]:
         [found] = await made.abatch([SearchOp((name,), limit=10_000)])
         return [item.value["text"] for item in reversed(found)]
 
     async def add(made: Any, name: str, text: str) -> None:
-        from warmset.adapters.langgraph.framework import PutOp
+        from warmset.adapters.langgraph.framework import PutOp  # noqa: PLC0415
 
         key = hashlib.sha256(text.encode()).hexdigest()  # keys are not encrypted
         await made.abatch([PutOp((name,), key, {"text": text})])
