@@ -1,0 +1,66 @@
+"""What is known of one session of an agent, in a small file that its hooks share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset.serve.hooks import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_BYTES: Final = 400_000
+MOST_SHOWN: Final = 4_000
+"""How many memories a session remembers to have shown; the oldest are forgotten first."""
+
+_WAIT: Final = 0.5
+
+
+def conversation_of(host: str, session: str) -> str:
+    """Return the name of the conversation in which the turns of a session are stored."""
+    return f"{host}:{session}"
+
+
+@contextmanager
+def session(folder: str, host: str, name: str) -> Iterator[dict[str, Any]]:
+    """Lend the state of a session; what was changed is written at the end.
+
+    While it is lent, no other process has it. After an exception nothing is written. A file that is
+    damaged counts as one that is not there.
+
+    Args:
+        folder: Where sessions are.
+        host: The agent's host.
+        name: The session's own id.
+
+    Raises:
+        TimeoutError: Another process has it.
+        OSError: It cannot be read or written.
+    """
+    files.folder(folder)
+    digest = hashlib.sha256(f"{host}\0{name}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    path = os.path.join(folder, f"{digest}.json")
+    with files.locked(f"{path}.lock", _WAIT):
+        try:
+            state = files.read_json(path, MOST_BYTES) or {}
+        except ValueError:
+            state = {}
+        before = repr(state)
+        yield state
+        if repr(state) != before:
+            files.replace_json(path, state)
+
+
+def shown(state: dict[str, Any]) -> list[str]:
+    """Return the names of the memories that a session was shown, the oldest first."""
+    found = state.get("shown")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def show(state: dict[str, Any], names: list[str]) -> None:
+    """Note that memories were shown."""
+    if names:
+        state["shown"] = [*shown(state), *names][-MOST_SHOWN:]
