@@ -49,6 +49,10 @@ COMMANDS: Final = {
         "compaction:history",
         "List the compactions and prepared summaries on record in a store; nothing is changed.",
     ),
+    "hooks": (
+        "hooks:app",
+        "Give Claude Code or Codex a memory by its hooks: install, uninstall, status.",
+    ),
     "import": (
         "importing:import_",
         "Import conversations from files of agents, chats, and warmset export.",
@@ -68,7 +72,12 @@ COMMANDS: Final = {
         "serving:app",
         "Stand between an agent and its provider: keep every turn, and send windows.",
     ),
+    "unwrap": ("wrapping:unwrap", "Undo what warmset wrap changed in an agent's settings."),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),
+    "wrap": (
+        "wrapping:wrap",
+        "Run an agent with a memory: hooks, an MCP server, and the proxy before its provider.",
+    ),
 }
 """Each command with its module, which is imported when it is called, and its line in the help."""
 

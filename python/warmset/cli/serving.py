@@ -57,6 +57,7 @@ def serve(
     show_names: _Flag = False,
     embedder: str | None = None,
     key_file: Path | None = None,
+    tenant: str | None = None,
 ) -> int:
     """Stand between an agent and its provider: keep every turn, and send windows.
 
@@ -85,7 +86,11 @@ def serve(
         embedder: The source of vectors: minilm, static, openai, cohere, voyage or lexical; minilm
             if not given.
         key_file: A file with the store's master key, if it has one.
+        tenant: Whose memory all requests use, whichever key they have; each key has one of its own
+            if not given.
     """
+    if tenant == "":
+        raise InvalidInputError("tenant: expected a name")
     token = None if token_file is None else token_file.read_text("utf-8").strip()
     if token == "":
         raise InvalidInputError("token_file: it is empty; put a long random text into it")
@@ -119,7 +124,7 @@ def serve(
     def ready(address: str) -> None:
         print(f"warmset: {address} keeps turns in {memory}", file=sys.stderr, flush=True)
 
-    serving = Serving(memory=memory, store=store, options=options, guard=guard)
+    serving = Serving(memory=memory, store=store, options=options, guard=guard, tenant=tenant)
     if workers == 1:
         run(serving, listening, ready=ready)
     else:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from warmset._core import VerifyReport
     from warmset.maintenance import Health
+    from warmset.serve.hooks import Failure
 
 _CIPHERS = {
     "none": "not encrypted",
@@ -34,6 +38,14 @@ def show_health(health: Health, out: Console) -> None:
     for problem in health.problems:
         out.print(f"wrong: {problem}", style="red")
     out.print("nothing is wrong" if health.is_healthy else f"{len(health.problems)} problems")
+
+
+def show_failures(failed: Sequence[Failure], out: Console) -> None:
+    """Print what failed in the hooks of a store, if anything did."""
+    if failed:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(failed[0].at))
+        last = f"{failed[0].host} {failed[0].event}: {failed[0].what}"
+        out.print(f"hooks: {len(failed)} failures are kept; the last, {when} UTC, {last}")
 
 
 def show_verified(

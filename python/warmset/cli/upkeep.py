@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from warmset._support.files import destination
-from warmset.cli.show_health import show_health, show_verified
+from warmset.cli.show_health import show_failures, show_health, show_verified
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError, NotFound
 from warmset.index.file_lock import erasing
@@ -28,6 +28,8 @@ from warmset.maintenance import (
     undecipherable,
 )
 from warmset.maintenance.doctor import plain
+from warmset.serve.hooks import failures
+from warmset.serve.hooks.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +44,8 @@ _Yes = Annotated[bool, Parameter(negative="")]
 def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = False) -> int:
     """Show the contents of a store and whether anything is wrong; nothing is changed.
 
-    The exit code is 1 if anything is wrong.
+    The exit code is 1 if anything is wrong. What failed in hooks of the store is shown, too; it
+    does not count as wrong in the store.
 
     Args:
         path: The store's directory.
@@ -51,10 +54,13 @@ def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
     """
     with bar(_READ) as progress:
         health = examine(Access(path=path, key_file=key_file), progress)
+    failed = failures.read(Places(str(path)).failures)
     if as_json:
-        print(json.dumps(health.as_json(), indent=1))
+        told = [one._asdict() for one in failed]
+        print(json.dumps({**health.as_json(), "hook_failures": told}, indent=1))
     else:
         show_health(health, _out())
+        show_failures(failed, _out())
     return int(not health.is_healthy)
 
 

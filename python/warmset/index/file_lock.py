@@ -7,6 +7,8 @@ the lock on `LOCK`, so no file whose writing began before an erasure appears aft
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 import time
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -25,6 +27,9 @@ NAME: Final = "index"
 
 TURNS: Final = "turns"
 """What is known of conversations, beside the index; written and deleted with it."""
+
+TEXTS: Final = Path("hooks", "texts")
+"""What hooks keep of conversations: checkpoints, and an index of words."""
 
 LOCK: Final = "index.lock"
 """An empty file; the process that has locked it may write or delete the index."""
@@ -52,6 +57,23 @@ def remove(folder: Path) -> None:
         clear(folder, name)
 
 
+def remove_texts(folder: Path) -> None:
+    """Delete what hooks keep of conversations; the caller holds the lock.
+
+    The folder gets another name first: whoever writes into it at this moment writes nowhere.
+
+    Raises:
+        OSError: The operating system refused.
+    """
+    there = folder / TEXTS
+    for left in there.parent.glob(f"{TEXTS.name}.*.gone"):
+        shutil.rmtree(left)
+    if there.is_dir() and not there.is_symlink():
+        gone = there.with_name(f"{TEXTS.name}.{os.getpid()}-{time.monotonic_ns()}.gone")
+        there.rename(gone)
+        shutil.rmtree(gone)
+
+
 def clear(folder: Path, name: str) -> None:
     """Delete the incomplete files of crashed processes that a name has; see `remove`."""
     for left in folder.glob(f"{name}.*.new"):
@@ -71,6 +93,8 @@ def _lock(folder: Path) -> AbstractContextManager[object] | None:
 def erasing(path: str | PathLike[str] | None) -> Iterator[None]:
     """Delete the index of a store, and keep every process from saving it while entered.
 
+    What hooks keep of conversations is deleted, too.
+
     Args:
         path: The store's directory; nothing is done for a store in memory.
 
@@ -89,4 +113,5 @@ def erasing(path: str | PathLike[str] | None) -> Iterator[None]:
         time.sleep(0.01)
     with lock:
         remove(folder)
+        remove_texts(folder)
         yield

@@ -14,6 +14,7 @@ from warmset.serve.proxy.callers import Callers
 from warmset.serve.proxy.exchange import Exchanges
 from warmset.serve.proxy.naming import HEADER, conversation_of
 from warmset.serve.proxy.options import PATIENCE, ProxyOptions
+from warmset.serve.proxy.tenants import OneTenant
 from warmset.serve.proxy.transport import AsyncTransport, InProcess, Transport
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def wrap(
         fields=tuple(fields),
         window=dict(window or {}),
     )
-    exchanges = Exchanges(_Lent(memory), Callers(_One(memory.tenant), options), options)
+    exchanges = Exchanges(_Lent(memory), Callers(OneTenant(memory.tenant), options), options)
     process = InProcess(exchanges, named, patience)
     inner: object = getattr(client, "_client", None)
     if isinstance(getattr(inner, "_transport", None), Transport | AsyncTransport):
@@ -139,16 +140,6 @@ def _like(inner: httpx2.Client | httpx2.AsyncClient) -> dict[str, Any]:
         "cookies": inner.cookies,
         "timeout": inner.timeout,
     }
-
-
-class _One:
-    """Every key is one tenant."""
-
-    def __init__(self, tenant: str) -> None:
-        self._tenant = tenant
-
-    def tenant(self, _headers: Mapping[str, str], _query: str = "") -> str:
-        return self._tenant
 
 
 class _Lent:

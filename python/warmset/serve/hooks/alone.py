@@ -1,4 +1,4 @@
-"""A hook's own answer, without the helper: by words alone, and with nothing but the standard library."""
+"""A hook's own answer, without the helper: by words alone, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def answer(host: str, event: str, memory: str, raw: bytes, *, wrapped: bool) -> 
     def enqueue(kind: str, fields: dict[str, Any]) -> None:
         jobs.put(places.queue, kind, fields)
 
-    desk = Desk(
-        places, host, recall, enqueue, context_tokens=told.context_tokens, wrapped=wrapped
-    )
+    desk = Desk(places, host, recall, enqueue, context_tokens=told.context_tokens, wrapped=wrapped)
     try:
         return answered(desk, event, raw).encode("utf-8", "replace")
     finally:

@@ -13,7 +13,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from warmset.serve.hooks import capsule, guard, jobs, transcripts
+from warmset.serve.hooks import capsule, guard, transcripts
 from warmset.serve.hooks.checkpoint import MOST_BYTES, checkpoint, cut
 from warmset.serve.hooks.recalled import fenced, quoted
 from warmset.serve.hooks.sessions import conversation_of, session, show, shown
@@ -153,7 +153,9 @@ def _handed_on(desk: Desk, folder: str | None, name: str) -> list[str]:
     )
     if found.state == "head_mismatch":
         before, now = found.head or "no commit", capsule.head_of(folder) or "no commit"
-        opening += f"The repository has changed since, from {before[:12]} to {now[:12]}: check it.\n"
+        opening += (
+            f"The repository has changed since, from {before[:12]} to {now[:12]}: check it.\n"
+        )
     return [opening + _tagged("hand-off", found.text)]
 
 
@@ -310,13 +312,9 @@ def _lost(state: dict[str, Any]) -> list[str]:
     return [opening + _tagged("lost-in-summary", lost)]
 
 
-def _recall(
-    desk: Desk, state: dict[str, Any], query: str, *, without: str | None
-) -> list[str]:
+def _recall(desk: Desk, state: dict[str, Any], query: str, *, without: str | None) -> list[str]:
     """Recall what answers a query and was not shown in this session."""
-    found = desk.recall(
-        query, skip=frozenset(shown(state)), without=without, most=MOST_RECALLED
-    )
+    found = desk.recall(query, skip=frozenset(shown(state)), without=without, most=MOST_RECALLED)
     text, names = quoted(found)
     show(state, names)
     return [text] if text else []
@@ -333,9 +331,7 @@ def _context(event: str, parts: list[str]) -> str:
     if not kept:
         return ""
     text = "\n\n".join(kept)
-    return json.dumps(
-        {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-    )
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
 
 def _tagged(tag: str, text: str) -> str:

@@ -189,7 +189,6 @@ def _read(path: str) -> dict[str, Any] | None:
 
 def _swap(path: str, expected: int, made: dict[str, Any]) -> int | None:
 
-
     text = cut(str(made["text"]), MOST_BYTES - _ROOM)
     while True:
         written = json.dumps(made | {"text": text}, ensure_ascii=False).encode("utf-8", "replace")

@@ -1,6 +1,7 @@
 """The checkpoint of a session: goal, files in use, done, next, blockers, decisions.
 
-It is extracted from the transcript by tables of words, without a model, and has at most 2,000 bytes.
+It is extracted from the transcript by tables of words, without a model, and has no more than 2,000
+bytes.
 """
 
 from __future__ import annotations

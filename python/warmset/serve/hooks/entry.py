@@ -1,4 +1,4 @@
-"""What an agent runs at each event: asks the helper, or answers by itself; it never fails the agent.
+"""What an agent runs at each event: asks the helper, or answers by itself; no agent fails by it.
 
 It is run as a file, `python -I -S entry.py HOST EVENT MEMORY`, so that it starts as fast as the
 interpreter does, and imports no more than it needs. Whatever happens, it ends with exit code 0

@@ -14,6 +14,7 @@ import struct
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import EmbedderMismatch, InvalidInputError
@@ -265,13 +266,13 @@ class Helper:
             if self._over.is_set():
                 return False
             said = f"{job.kind} {sorted(job.fields.items())}"
-            if said in seen or self._try(job.kind, lambda job=job: self._worker.do(job)):
+            if said in seen or self._try(job.kind, partial(self._worker.do, job)):
                 seen.add(said)
-                self._try("queue", lambda job=job: jobs.done(job))
+                self._try("queue", partial(jobs.done, job))
                 self._asked = time.monotonic()
             else:
                 whole = False
-                self._try("queue", lambda job=job: jobs.failed(job))
+                self._try("queue", partial(jobs.failed, job))
         self._try("words", self._worker.refresh)
         return whole
 
@@ -307,7 +308,7 @@ def _is_ours(made: socket.socket) -> bool:
     if option is None:
         return True
     said = made.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i"))
-    return struct.unpack("3i", said)[1] == os.getuid()
+    return int(struct.unpack("3i", said)[1]) == os.getuid()
 
 
 def _version() -> tuple[int, int] | None:

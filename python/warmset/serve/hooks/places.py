@@ -73,6 +73,11 @@ class Places:
         self.started = join(self.hooks, "helper.started")
 
     @property
+    def is_there(self) -> bool:
+        """Whether the store has hooks."""
+        return os.path.isdir(self.hooks)
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether the store has encrypted records; then no text may lie beside it in the clear."""
         try:

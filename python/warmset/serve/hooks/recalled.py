@@ -28,7 +28,10 @@ _WORD: Final = re.compile(r"[^\W_](?:[\w.\-/]*[^\W_])?")
 _READ: Final = 4_000
 _BRACKETS: Final = str.maketrans("[]\n", "() ")
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS: Final = tuple("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())
+_MONTHS: Final = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
 
 TAGS: Final = ("session-checkpoint", "lost-in-summary", "hand-off")
 """The tags between which hooks put what sessions said."""

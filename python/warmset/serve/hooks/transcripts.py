@@ -217,7 +217,9 @@ def _call(name: str, given: object) -> tuple[tuple[str, ...], tuple[tuple[str, s
     """Return the files that a call of a tool names, and the plan that it sets."""
     if isinstance(given, str) and name == "apply_patch":
         rows = given.splitlines()
-        named = [row.removeprefix(mark) for row in rows for mark in _PATCHED if row.startswith(mark)]
+        named = [
+            row.removeprefix(mark) for row in rows for mark in _PATCHED if row.startswith(mark)
+        ]
         return tuple(one.strip() for one in named), ()
     if isinstance(given, str):
         given = parsed(given.encode("utf-8", "surrogatepass"))

@@ -15,9 +15,8 @@ from warmset.compact.distil import LEAST_TEXT, clip, memory_type_of
 from warmset.errors import Conflict
 from warmset.messages import text_of
 from warmset.serve.hooks import files, transcripts, words
-from warmset.serve.hooks.checkpoint import QUERY, TURNS
 from warmset.serve.hooks.answers import MOST_LOST
-from warmset.serve.hooks.checkpoint import cut
+from warmset.serve.hooks.checkpoint import QUERY, TURNS, cut
 from warmset.serve.hooks.sessions import conversation_of, session
 from warmset.summarize import audit
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from warmset.compact.distil import MemoryType
     from warmset.conversation import Conversation
+    from warmset.items.item import Origin
     from warmset.memory import Memory
     from warmset.serve.hooks.jobs import Job
     from warmset.serve.hooks.places import Places
@@ -147,16 +147,14 @@ class Worker:
             some = list(group)
             messages = [{"role": turn.role, "content": turn.text} for turn in some]
             try:
-                conversation.append(
-                    messages, at=some[0].at, key=[str(turn.key) for turn in some]
-                )
+                conversation.append(messages, at=some[0].at, key=[str(turn.key) for turn in some])
             except Conflict:  # a line was changed under its id: what is stored stays
                 for turn, message in zip(some, messages, strict=True):
                     _append_one(conversation, turn, message)
 
     def _distil(self, conversation: str, turns: Iterable[Turn]) -> None:
         for turn in turns:
-            origin = "user" if turn.role == "user" else "assistant"
+            origin: Origin = "user" if turn.role == "user" else "assistant"
             for text, kind in distilled(turn):
                 self._memory.remember(
                     text,
@@ -238,7 +236,9 @@ def distilled(turn: Turn) -> list[tuple[str, MemoryType]]:
 
 def _sentences(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        for sentence in line.replace("! ", "!\n").replace("? ", "?\n").replace(". ", ".\n").split("\n"):
+        for sentence in (
+            line.replace("! ", "!\n").replace("? ", "?\n").replace(". ", ".\n").split("\n")
+        ):
             said = sentence.strip(" -*#>\t")
             if said:
                 yield said
@@ -257,9 +257,12 @@ def _turns(raw: bytes, start: int) -> list[Turn]:
     at = start
     for line in raw.split(b"\n"):
         parsed = transcripts.parsed(line)
-        for turn in transcripts.turns_of(parsed) if parsed is not None else ():
-            if turn.text and turn.role in ("user", "assistant"):
-                found.append(turn if turn.key else turn._replace(key=f"at-{at}"))
+        there = () if parsed is None else transcripts.turns_of(parsed)
+        found += [
+            turn if turn.key else turn._replace(key=f"at-{at}")
+            for turn in there
+            if turn.text and turn.role in ("user", "assistant")
+        ]
         at += len(line) + 1
     return found
 

@@ -15,7 +15,7 @@ from warmset.serve.proxy.app import application
 from warmset.serve.proxy.callers import Callers
 from warmset.serve.proxy.guard import Guard
 from warmset.serve.proxy.memories import Memories
-from warmset.serve.proxy.tenants import Tenants, secret_of
+from warmset.serve.proxy.tenants import OneTenant, Tenants, secret_of
 from warmset.serve.proxy.watch import Watcher
 
 if TYPE_CHECKING:
@@ -45,12 +45,15 @@ class Serving:
         store: The options of `Memory.open`.
         options: What the proxy is told.
         guard: Who is let in.
+        tenant: Whose memory all requests use, whichever key they have; None for one of its own for
+            each key.
     """
 
     memory: Path
     store: Mapping[str, Any]
     options: ProxyOptions
     guard: GuardOptions
+    tenant: str | None = None
 
     @contextmanager
     def opened(self, gathered: Gathered | None = None) -> Iterator[Guard]:
@@ -64,7 +67,8 @@ class Serving:
         """
         memories = Memories(self.memory, self.store)
         try:
-            callers = Callers(tenants_of(self.memory), self.options)
+            tenants = tenants_of(self.memory) if self.tenant is None else OneTenant(self.tenant)
+            callers = Callers(tenants, self.options)
             secret, names = secret_of(self.memory), self.options.names
             watcher = Watcher(secret=secret, names=names, gathered=gathered)
             app = application(memories, callers, self.options, watcher)

@@ -136,6 +136,23 @@ class Tenants:
         return f"key-{mac.hexdigest()[:_DIGITS]}"
 
 
+class OneTenant:
+    """Every key has the memory of one tenant.
+
+    Args:
+        tenant: The tenant.
+    """
+
+    __slots__ = ("_tenant",)
+
+    def __init__(self, tenant: str) -> None:
+        self._tenant = tenant
+
+    def tenant(self, _headers: Mapping[str, str], _query: str = "", /) -> str:
+        """Return the tenant, whoever asks."""
+        return self._tenant
+
+
 def secret_of(folder: Path) -> bytes:
     """Return the secret of a store; the first who asks makes it, also if two processes ask at once.
 
