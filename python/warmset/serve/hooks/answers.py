@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from warmset.serve.hooks import capsule, guard, transcripts
-from warmset.serve.hooks.checkpoint import MOST_BYTES, checkpoint, cut
+from warmset.serve.hooks.cutting import cut
 from warmset.serve.hooks.recalled import fenced, quoted
 from warmset.serve.hooks.sessions import conversation_of, session, show, shown
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from warmset.serve.hooks.places import Places
-    from warmset.serve.hooks.recalled import Recalls
+from warmset.serve.hooks.recalled import Recalls
 
 MOST_CHARS: Final = 9_000
 """The most characters that a hook puts into the context."""
@@ -35,6 +35,12 @@ MOST_RECALLED: Final = 6
 
 DEBOUNCE: Final = 60.0
 """Seconds within which PreCompact counts as fired for the same compaction."""
+
+QUERY: Final = 300
+"""How many of a checkpoint's first characters are the query of what is recalled with it."""
+
+READ_TURNS: Final = 120
+"""How many turns a checkpoint is made of."""
 
 MOST_SUMMARY: Final = 40_000
 _MOST_NOTE: Final = 1_500
@@ -70,7 +76,8 @@ class Desk(NamedTuple):
         host: "claude-code" or "codex".
         recall: Finds memories and turns.
         enqueue: Adds a job for the worker.
-        audit: Finds what a summary lost; None where that takes too long, then a job is added.
+        wait: Waits a moment until what the last summary of a session lost is known; None where
+            nobody works on it.
         context_tokens: The model's context, if the user said it.
         wrapped: Whether a proxy keeps the turns of this agent.
     """
@@ -79,7 +86,7 @@ class Desk(NamedTuple):
     host: str
     recall: Recalls
     enqueue: Callable[[str, dict[str, Any]], None]
-    audit: Callable[[str, int | None, str], str] | None = None
+    wait: Callable[[str], None] | None = None
     context_tokens: int | None = None
     wrapped: bool = False
 
@@ -124,17 +131,21 @@ def _session_start(desk: Desk, given: Mapping[str, Any], name: str) -> str:
 
 def _resumed(desk: Desk, given: Mapping[str, Any], name: str, *, compacted: bool) -> list[str]:
     """Return what a session needs that goes on: directive, checkpoint, losses, recalls."""
+    if desk.wait is not None:
+        desk.wait(name)
     with session(desk.places.sessions, desk.host, name) as state:
         if compacted:
-            if state.pop("compacting", None) and "losses" not in state:
-                _ask_audit(desk, given, name)
+            pending = state.get("compacting")
+            if isinstance(pending, dict) and not pending.get("resumed"):
+                pending["resumed"] = True  # a host may have no PostCompact
+                _ask_audit(desk, given, name, end=_int(pending.get("end")))
             state["compacted"] = True
         kept = _str(state.get("checkpoint"))
         if not kept:
             return []
         parts = [f"{DIRECTIVE}{_tagged('session-checkpoint', kept)}"]
         parts += _lost(state)
-        recalled = _recall(desk, state, kept, without=None)
+        recalled = _recall(desk, state, kept[:QUERY], without=None)
         return parts + recalled
 
 
@@ -185,11 +196,9 @@ def _pre_compact(desk: Desk, given: Mapping[str, Any], name: str) -> str:
         return ""
     now = time.time()
     with session(desk.places.sessions, desk.host, name) as state:
-        before = state.get("compacting")
-        fired = before.get("at") if isinstance(before, dict) else None
-        if not isinstance(fired, int | float) or not 0 <= now - fired < DEBOUNCE:
+        if not _is_same(state.get("compacting"), now):
             end = transcripts.size(path)
-            state["checkpoint"] = checkpoint(transcripts.turns(path, end=end))
+            state["checkpoint"] = _checkpoint(path, end)
             state["compacting"] = {"at": now, "end": end}
             for old in ("losses", "losses_shown", "summary"):
                 state.pop(old, None)
@@ -206,18 +215,11 @@ def _post_compact(desk: Desk, given: Mapping[str, Any], name: str) -> str:
     if path is None:
         return ""
     with session(desk.places.sessions, desk.host, name) as state:
-        before = state.get("compacting")
-        end = before.get("end") if isinstance(before, dict) else None
+        before = state.pop("compacting", None)
+        end = _int(before.get("end")) if isinstance(before, dict) else None
         state["compacted"] = True
-        if desk.audit is None or not summary:
-            state["summary"] = summary[:MOST_SUMMARY]
-            state.pop("compacting", None)
-            _ask_audit(desk, given, name, end=end if isinstance(end, int) else None)
-            return ""
-    lost = desk.audit(path, end if isinstance(end, int) else None, summary)
-    with session(desk.places.sessions, desk.host, name) as state:
-        state.pop("compacting", None)
-        state["losses"], state["losses_shown"] = cut(lost, MOST_LOST), False
+        state["summary"] = summary[:MOST_SUMMARY]
+        _ask_audit(desk, given, name, end=end)
     return ""
 
 
@@ -265,7 +267,7 @@ EVENTS: Final = tuple(_ANSWERS)
 
 def _hand_on(desk: Desk, folder: str, path: str, name: str, *, note: str = "") -> int:
     """Write the capsule of a folder; of two who write at once, each writes on top of the other."""
-    text = checkpoint(transcripts.turns(path))
+    text = _checkpoint(path, None)
     if note:
         text += f"\nnote: {note}"
     while True:
@@ -277,11 +279,19 @@ def _hand_on(desk: Desk, folder: str, path: str, name: str, *, note: str = "") -
             return made
 
 
+def _checkpoint(path: str, end: int | None) -> str:
+    """Return the checkpoint of a transcript."""
+    from warmset.serve.hooks.checkpoint import checkpoint  # noqa: PLC0415 - measured: three ms
+
+    turns = transcripts.turns(path, end=end, last=READ_TURNS)
+    return checkpoint(turns, transcripts.first_request(path))
+
+
 def _last_words(given: Mapping[str, Any], path: str) -> str:
     """Return what the agent answered last."""
     said = given.get("last_assistant_message")
     if not isinstance(said, str):
-        turns = reversed(transcripts.turns(path))
+        turns = reversed(transcripts.turns(path, last=READ_TURNS))
         said = next((turn.text for turn in turns if turn.role == "assistant" and turn.text), "")
     return cut(" ".join(said.split()), _MOST_NOTE)
 
@@ -368,8 +378,17 @@ def _folder(given: Mapping[str, Any]) -> str | None:
     return cwd if isinstance(cwd, str) and "\0" not in cwd and os.path.isabs(cwd) else None
 
 
+def _is_same(pending: object, now: float) -> bool:
+    """Return whether PreCompact fired a moment ago, for a compaction that has not ended."""
+    if not isinstance(pending, dict) or pending.get("resumed"):
+        return False
+    fired = pending.get("at")
+    return isinstance(fired, int | float) and 0 <= now - fired < DEBOUNCE
+
+
+def _int(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _str(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-assert MOST_BYTES + MOST_LOST < MOST_CHARS  # noqa: S101 - a part that cannot fit would never be shown

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from warmset.compact.distil import CUES
+from warmset.serve.hooks.cutting import cut, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,6 +41,7 @@ _LEAST_GOAL: Final = 12
 _MOST_FILES: Final = 12
 _MOST_LINES: Final = 6
 _READ: Final = 4_000
+_READ_TURNS: Final = 2 * TURNS
 _DONE: Final = (
     "done",
     "fixed",
@@ -96,21 +98,25 @@ _IS_DONE, _IS_NEXT, _IS_BLOCKED = _pattern(_DONE), _pattern(_NEXT), _pattern(_BL
 _IS_DECISION: Final = _pattern(CUES["decision"])
 
 
-def checkpoint(turns: Sequence[Turn]) -> str:
+def checkpoint(turns: Sequence[Turn], first: str = "") -> str:
     """Return the checkpoint of a session.
 
     Args:
-        turns: Its turns, oldest first.
+        turns: Its last turns, oldest first.
+        first: What the user asked first.
 
     Returns:
         Lines, each with the name of its part; empty if the turns say nothing. No part has a line
         break, and all of it has at most `MOST_BYTES` bytes.
     """
     plan = next((turn.plan for turn in reversed(turns) if turn.plan), ())
-    said = [turn.text for turn in turns if turn.role == "assistant" and turn.text]
-    both = [turn.text for turn in turns if turn.role in ("user", "assistant") and turn.text]
+    last = [turn for turn in turns if turn.text and turn.role in ("user", "assistant")][
+        -_READ_TURNS:
+    ]
+    said = [turn.text for turn in last if turn.role == "assistant"]
+    both = [turn.text for turn in last]
     parts = {
-        "goal": _goal(turns),
+        "goal": _goal(turns, first),
         "next": [item for item, status in plan if status != "completed"]
         or _sentences(said, _IS_NEXT, without=_IS_DONE),
         "done": [item for item, status in plan if status == "completed"]
@@ -123,25 +129,14 @@ def checkpoint(turns: Sequence[Turn]) -> str:
     return cut("\n".join(lines), MOST_BYTES)
 
 
-def cut(text: str, most: int) -> str:
-    """Cut a text to a number of bytes, between two characters."""
-    written = text.encode("utf-8", "replace")
-    return text if len(written) <= most else written[:most].decode("utf-8", "ignore").rstrip()
-
-
-def one_line(text: str, most: int) -> str:
-    """Return a text in one line, cut to a number of bytes."""
-    return cut(" ".join(text.split()), most)
-
-
-def _goal(turns: Sequence[Turn]) -> list[str]:
+def _goal(turns: Sequence[Turn], first: str) -> list[str]:
     """Return what the user asked last, and what the session began with."""
     asked = [turn.text for turn in turns if turn.role == "user" and len(turn.text) >= _LEAST_GOAL]
     if not asked:
         return []
     half = _SHARES["goal"] // 2
-    now, first = one_line(asked[-1], half), one_line(asked[0], half - 30)
-    return [now] if len(asked) == 1 or first == now else [now, f"(it began with: {first})"]
+    now, then = one_line(asked[-1], half), one_line(first or asked[0], half - 30)
+    return [now] if now.startswith(then) else [now, f"(it began with: {then})"]
 
 
 def _files(turns: Sequence[Turn]) -> list[str]:

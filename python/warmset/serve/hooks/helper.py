@@ -24,7 +24,7 @@ from warmset.serve.hooks import answers, config, entry, files, jobs
 from warmset.serve.hooks.failures import note, words_of
 from warmset.serve.hooks.places import Places
 from warmset.serve.hooks.recalled import Recalled, has_enough, passage, terms_of
-from warmset.serve.hooks.work import Worker, lost_in
+from warmset.serve.hooks.work import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +36,9 @@ PING: Final = "ping"
 
 _NAME: Final = "helper.sock"
 _TICK: Final = 0.5
+_AUDIT: Final = 1.0
+"""Seconds that SessionStart waits for what the summary lost; the next prompt gets it otherwise."""
+
 _PATIENCE: Final = 5.0
 _AT_ONCE: Final = 8
 _CANDIDATES: Final = 24
@@ -145,7 +148,7 @@ class Helper:
             host,
             self.recall,
             self._enqueue,
-            lost_in,
+            partial(self._audited, host),
             self._told.context_tokens,
             wrapped,
         )
@@ -180,8 +183,17 @@ class Helper:
         return text_of(one.fetch(hit.id), one.dialect or "openai")
 
     def _enqueue(self, kind: str, fields: dict[str, Any]) -> None:
-        jobs.put(self._places.queue, kind, fields)
-        self._wake.set()
+        jobs.put(self._places.queue, kind, fields)  # the worker begins when the answer is sent
+
+    def _audited(self, host: str, name: str) -> None:
+        """Wait a moment for the audits of a session that wait."""
+        end = time.monotonic() + _AUDIT
+        while time.monotonic() < end and any(
+            job.kind == "audit"
+            and (job.fields.get("host"), job.fields.get("session")) == (host, name)
+            for job in self._waiting()
+        ):
+            time.sleep(_AUDIT / 100)
 
     def _listening(self) -> socket.socket:
         """Return a socket in the place of whatever is there."""
@@ -231,6 +243,7 @@ class Helper:
             note(self._places.failures, host or "helper", event or "helper", words_of(error))
         finally:
             self._room.release()
+            self._wake.set()
 
     def _told_to(self, host: str, event: str, raw: bytes, *, wrapped: bool) -> str:
         if host == PING:
@@ -262,7 +275,7 @@ class Helper:
         """Do jobs, those that say the same once; return whether all of them are done."""
         seen: set[str] = set()
         whole = True
-        for job in waiting:
+        for job in sorted(waiting, key=lambda one: one.kind != "audit"):  # somebody may wait
             if self._over.is_set():
                 return False
             said = f"{job.kind} {sorted(job.fields.items())}"

@@ -130,11 +130,11 @@ def is_our_command(said: object) -> bool:
 
 def server(memory: Path) -> dict[str, Any]:
     """Return the MCP server of a store, as a host starts it."""
-    args = ["-m", "warmset", "mcp", "--memory", str(memory)]
+    args = ["-P", "-m", "warmset", "mcp", "--memory", str(memory)]
     return {"command": sys.executable, "args": args}
 
 
 def is_our_server(made: Any) -> bool:
     """Return whether an MCP server is ours, of any store."""
     args = made.get("args") if isinstance(made, dict) else None
-    return isinstance(args, list) and args[:3] == ["-m", "warmset", "mcp"]
+    return isinstance(args, list) and args[:4] == ["-P", "-m", "warmset", "mcp"]

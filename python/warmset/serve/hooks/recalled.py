@@ -6,10 +6,9 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from warmset.serve.hooks.checkpoint import one_line
+from warmset.serve.hooks.cutting import one_line
 from warmset.text.markup import MEMORY_CLOSING, MEMORY_TAG, RECALLED, TAG
 from warmset.text.stopwords import EMPTY
-from warmset.text.tags import tag_guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +34,6 @@ _MONTHS: Final = (
 
 TAGS: Final = ("session-checkpoint", "lost-in-summary", "hand-off")
 """The tags between which hooks put what sessions said."""
-
-fenced: Final = tag_guard([TAG, MEMORY_TAG, *TAGS])
-"""Keeps a quoted text from closing its quotation."""
 
 
 class Recalled(NamedTuple):
@@ -126,6 +122,15 @@ def quoted(found: Sequence[Recalled], most: int = MOST_BYTES) -> tuple[str, list
             lines.append(line)
             names.append(one.name)
     return (RECALLED + "".join(lines) + MEMORY_CLOSING if lines else ""), names
+
+
+def fenced(text: str) -> str:
+    """Keep a quoted text from closing its quotation."""
+    if text.isascii() and "<" not in text:
+        return text
+    from warmset.text.tags import tag_guard  # noqa: PLC0415 - measured: four milliseconds
+
+    return tag_guard([TAG, MEMORY_TAG, *TAGS])(text)
 
 
 def _day(at: float) -> str:

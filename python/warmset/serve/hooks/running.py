@@ -49,7 +49,7 @@ def proxy(
     Returns:
         A context manager of the proxy's address; None if it does not come up.
     """
-    command = [sys.executable, "-m", "warmset", "serve", "--memory", memory, "--port", "0"]
+    command = [sys.executable, "-P", "-m", "warmset", "serve", "--memory", memory, "--port", "0"]
     command += ["--tenant", "default", "--embedder", embedder]
     for name, (upstream, _) in BASE_URLS.items():
         if environ.get(name):

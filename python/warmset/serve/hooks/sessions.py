@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import binascii
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ MOST_SHOWN: Final = 4_000
 """How many memories a session remembers to have shown; the oldest are forgotten first."""
 
 _WAIT: Final = 0.5
+_PLAIN: Final = 80
 
 
 def conversation_of(host: str, session: str) -> str:
@@ -41,8 +42,7 @@ def session(folder: str, host: str, name: str) -> Iterator[dict[str, Any]]:
         OSError: It cannot be read or written.
     """
     files.folder(folder)
-    digest = hashlib.sha256(f"{host}\0{name}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    path = os.path.join(folder, f"{digest}.json")
+    path = os.path.join(folder, f"{_file_name(host)}.{_file_name(name)}.json")
     with files.locked(f"{path}.lock", _WAIT):
         try:
             state = files.read_json(path, MOST_BYTES) or {}
@@ -52,6 +52,14 @@ def session(folder: str, host: str, name: str) -> Iterator[dict[str, Any]]:
         yield state
         if repr(state) != before:
             files.replace_json(path, state)
+
+
+def _file_name(name: str) -> str:
+    """Return a name as a file may have it; hosts name sessions by hexadecimal digits."""
+    if name.isascii() and name.replace("-", "").isalnum() and len(name) <= _PLAIN:
+        return name
+    written = name.encode("utf-8", "surrogatepass")
+    return f"x{written.hex()[:_PLAIN]}-{len(written)}-{binascii.crc32(written):08x}"
 
 
 def shown(state: dict[str, Any]) -> list[str]:

@@ -12,14 +12,14 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from warmset.text.markup import without_markup
-from warmset.text.private import without_private
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TAIL: Final = 4_000_000
 """Bytes at the end of a transcript that are read."""
+
+HEAD: Final = 100_000
+"""Bytes at the beginning in which the first request is looked for."""
 
 USAGE_TAIL: Final = 1_000_000
 """Bytes at the end in which the last usage is looked for."""
@@ -40,6 +40,10 @@ _HARNESS: Final = (
 """How texts begin that stand under the user's role, and were written by the host."""
 
 _PATCHED: Final = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+
+
+_OWN: Final = ("<earlier-turns>", "<kept-in-memory>", "<context-items>")
+"""What begins a quotation that warmset itself put into a conversation."""
 
 
 class Turn(NamedTuple):
@@ -78,18 +82,42 @@ class Usage(NamedTuple):
     model: str
 
 
-def turns(path: str, *, end: int | None = None, most: int = TAIL) -> list[Turn]:
+def turns(path: str, *, end: int | None = None, last: int | None = None) -> list[Turn]:
     """Return the turns at the end of a transcript, oldest first.
 
     Args:
         path: The transcript.
         end: Where to stop reading, in bytes; the end of the file if not given.
-        most: The most bytes to read.
+        last: How many of the last turns with a text are wanted, at least; all of the last `TAIL`
+            bytes if not given.
 
     Raises:
         OSError: It cannot be read.
     """
-    return [turn for line in _lines(path, end, most) for turn in turns_of(line)]
+    found: list[Turn] = []
+    texts = 0
+    for raw in reversed(_tail(path, end, TAIL).split(b"\n")):
+        line = parsed(raw) if raw else None
+        some = [] if line is None else list(turns_of(line))
+        found += reversed(some)
+        texts += sum(bool(turn.text) for turn in some)
+        if last is not None and texts >= last:
+            break
+    return found[::-1]
+
+
+def first_request(path: str) -> str:
+    """Return what the user asked first; empty if that is not at the beginning of the transcript.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    for raw in _tail(path, HEAD, HEAD).split(b"\n"):
+        line = parsed(raw) if raw else None
+        for turn in () if line is None else turns_of(line):
+            if turn.role == "user":
+                return turn.text
+    return ""
 
 
 def turns_of(line: dict[str, Any]) -> Iterator[Turn]:
@@ -239,24 +267,26 @@ def _clean(text: object) -> str:
     """Return a text without what is private, and without what warmset itself put there."""
     if not isinstance(text, str):
         return ""
-    return without_markup(without_private(text[:_MOST_TEXT])).strip()
+    text = text[:_MOST_TEXT]
+    if "private" in text.lower() and "<" in text:
+        from warmset.text.private import without_private  # noqa: PLC0415 - seldom needed
+
+        text = without_private(text)
+    if any(tag in text for tag in _OWN):
+        from warmset.text.markup import without_markup  # noqa: PLC0415 - seldom needed
+
+        text = without_markup(text)
+    return text.strip()
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _lines(path: str, end: int | None, most: int) -> Iterator[dict[str, Any]]:
-    for raw in _tail(path, end, most).split(b"\n"):
-        line = parsed(raw) if raw else None
-        if line is not None:
-            yield line
-
-
 def parsed(raw: bytes) -> dict[str, Any] | None:
     """Return the object of a line; None if it is torn, or none."""
     try:
-        line = json.loads(raw)
+        line = json.loads(raw.decode())
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None

@@ -16,7 +16,8 @@ from warmset.errors import Conflict
 from warmset.messages import text_of
 from warmset.serve.hooks import files, transcripts, words
 from warmset.serve.hooks.answers import MOST_LOST
-from warmset.serve.hooks.checkpoint import QUERY, TURNS, cut
+from warmset.serve.hooks.checkpoint import QUERY, TURNS
+from warmset.serve.hooks.cutting import cut
 from warmset.serve.hooks.sessions import conversation_of, session
 from warmset.summarize import audit
 
