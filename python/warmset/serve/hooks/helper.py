@@ -274,20 +274,27 @@ class Helper:
     def _do(self, waiting: list[jobs.Job]) -> bool:
         """Do jobs, those that say the same once; return whether all of them are done."""
         seen: set[str] = set()
+        done: list[jobs.Job] = []
         whole = True
         for job in sorted(waiting, key=lambda one: one.kind != "audit"):  # somebody may wait
             if self._over.is_set():
-                return False
+                break
             said = f"{job.kind} {sorted(job.fields.items())}"
-            if said in seen or self._try(job.kind, partial(self._worker.do, job)):
-                seen.add(said)
-                self._try("queue", partial(jobs.done, job))
-                self._asked = time.monotonic()
-            else:
+            self._asked = time.monotonic()
+            if said not in seen and not self._try(job.kind, partial(self._worker.do, job)):
                 whole = False
                 self._try("queue", partial(jobs.failed, job))
-        self._try("words", self._worker.refresh)
-        return whole
+                continue
+            seen.add(said)
+            if job.kind == "audit":
+                self._try("queue", partial(jobs.done, job))
+            else:
+                done.append(job)
+        if done:
+            self._try("words", self._worker.refresh)
+        for job in done:  # what they stored can be found by now
+            self._try("queue", partial(jobs.done, job))
+        return whole and not self._over.is_set()
 
     def _try(self, what: str, do: Callable[[], object]) -> bool:
         try:

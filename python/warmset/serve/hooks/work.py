@@ -48,6 +48,7 @@ _ASSISTANTS: Final = frozenset({"decision"})
 _EACH: Final = 5
 """How many sentences of one turn become memories."""
 
+_WARM: Final = "what is new"
 _MOST_PROGRESS: Final = 4_000_000
 _MOST_SESSIONS: Final = 10_000
 
@@ -84,12 +85,16 @@ class Worker:
             self._audit(path, stop, host, name)
 
     def refresh(self) -> None:
-        """Bring the index of words up to the store.
+        """Bring the index of words, and what searches look at, up to the store.
+
+        The first search after a change would wait for it, and an agent for the search.
 
         Raises:
             OSError: It cannot be written.
             sqlite3.Error: Likewise.
         """
+        self._memory.memories(query=_WARM, k=1)
+        self._memory.search(_WARM, k=1)
         if self._places.is_encrypted:
             return
         last = words.last(self._places.words)
