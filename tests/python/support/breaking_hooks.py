@@ -33,7 +33,6 @@ from hook_sessions import HOSTS, Agent, at_work
 from warmset.serve.hooks import entry, failures, files
 from warmset.serve.hooks.answers import EVENTS, KEEP
 
-QUICK = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Stop", "SessionEnd")
 MUST, MAY, KILLED = "must be told", "may be told", "killed"
 
 

@@ -1,4 +1,4 @@
-"""Sessions of agents, as their hosts' documentation describes them: transcripts, and hooks' inputs."""
+"""Sessions of agents, as the documentation of their hosts has them: transcripts, and inputs."""
 
 from __future__ import annotations
 

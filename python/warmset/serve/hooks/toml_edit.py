@@ -62,7 +62,7 @@ def add(draft: Draft, path: tuple[str, ...], fields: Mapping[str, str | list[str
 
 
 def take(text: str, path: tuple[str, ...]) -> str:
-    """Take a table from a text, from its header to the next one, with the empty line before it."""
+    """Take a table from a text, from its header to its last field, with an empty line before it."""
     header = re.compile(
         r"^[ \t]*\[[ \t]*"
         + r"[ \t]*\.[ \t]*".join(rf'"?{re.escape(k)}"?' for k in path)
@@ -73,7 +73,10 @@ def take(text: str, path: tuple[str, ...]) -> str:
     if found is None:
         return text
     after = _HEADER.search(text, found.end())
-    end = len(text) if after is None else after.start()
+    rows = text[found.end() : len(text) if after is None else after.start()].splitlines(True)
+    while rows and rows[-1].lstrip()[:1] in ("", "#"):
+        rows.pop()  # empty lines and comments before the next table are the user's
+    end = found.end() + sum(map(len, rows))
     start = found.start()
     for blank in ("\r\n", "\n"):
         if text[:start].endswith(blank * 2):
