@@ -89,11 +89,16 @@ def run(command: Sequence[str], environ: Mapping[str, str]) -> int:
     Raises:
         OSError: It cannot be started.
     """
-    agent = subprocess.Popen(list(command), env=dict(environ))  # noqa: S603 - what the user asked for
+    started: list[subprocess.Popen[bytes]] = []
+    came: list[int] = []
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
-        if number != signal.SIGINT:  # the terminal sent that one to the agent, too
-            agent.send_signal(number)
+        if number == signal.SIGINT:  # the terminal sends that one to the agent, too
+            return
+        if started:
+            started[0].send_signal(number)
+        else:
+            came.append(number)
 
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     before = {
@@ -102,6 +107,10 @@ def run(command: Sequence[str], environ: Mapping[str, str]) -> int:
         if hasattr(signal, name)
     }
     try:
+        agent = subprocess.Popen(list(command), env=dict(environ))  # noqa: S603 - asked for
+        started.append(agent)
+        for number in came:
+            agent.send_signal(number)
         code = agent.wait()
     finally:
         for number, handler in before.items():

@@ -85,7 +85,7 @@ def test_a_session_with_the_helper(tmp_path, host):
         [episode] = [one for one in memory.episodes() if one.what == "compaction"]
         assert episode.conversation == conversation.id
         kinds = {item.memory_type: item for item in memory.memories(k=20)}
-        assert kinds["habit"].origin == "user" or kinds["preference"].origin == "user"
+        assert kinds["preference"].origin == "user"
     recalled = words.Words(agent.places.words)(
         "quota of tenant Zephyr", skip=frozenset(), without=None, most=3
     )
