@@ -72,7 +72,7 @@ def test_every_error_has_a_row_with_cause_and_cure():
 
 # --- the command line -----------------------------------------------------------------------------
 
-GROUPS = {"eval", "model", "serve"}
+GROUPS = {"eval", "hooks", "model", "serve"}
 
 
 def commands() -> dict[str, object]:
@@ -110,7 +110,7 @@ def test_every_option_of_a_command_is_described(command):
         default = one.field_info.default
         if isinstance(default, bool):
             assert row[2] == ("on" if default else "off"), row
-        elif not one.required and default is not None:
+        elif not one.required and default not in (None, inspect.Parameter.empty):
             said = f"{default:g}" if isinstance(default, float) else str(default)
             assert row[2].strip("`") == said, row
 
@@ -317,7 +317,7 @@ def test_every_room_is_on_the_map_and_no_reserved_one_is_built():
     assert folders == {name for name in rooms if not name.endswith(".py") and name}
     assert all((package / name).exists() for name in rooms)
     free = [name for name in first_names(reserved) if "<" not in name]
-    assert len(free) > 2
+    assert len(free) >= 2
     assert not any((package / name).is_dir() for name in free)
 
 
