@@ -79,8 +79,8 @@ def test_a_session_with_the_helper(tmp_path, host):
     assert failures.read(agent.places.failures) == []
     with agent.memory() as memory:
         conversation = memory.conversation(f"{host}:{agent.session}")
-        said = [turn["content"][:20] for turn in conversation]
-        assert said[:2] == ["Move the billing ser", "I decided to use log"]
+        said = [turn["content"][:16] for turn in conversation]
+        assert said[:2] == ["Move the billing", "I decided to use"]
         assert len(said) == 4
         [episode] = [one for one in memory.episodes() if one.what == "compaction"]
         assert episode.conversation == conversation.id
