@@ -55,6 +55,27 @@ def test_a_hook_imports_neither_numpy_nor_the_core(tmp_path):
     assert int(count) > 15
 
 
+BUSY = """
+import re, runpy, sys
+entry = runpy.run_path({entry!r})
+entry["DEADLINES"]["Stop"] = 0.3
+entry["main"].__globals__["_alone"] = lambda *_: re.match("(a+)+$", "a" * 60 + "b")
+sys.argv[1:] = ["codex", "Stop", {memory!r}]
+entry["main"]()
+"""
+
+
+def test_a_hook_that_lets_no_thread_run_ends_at_its_deadline(tmp_path):
+    agent = Agent(tmp_path)
+    program = BUSY.format(entry=entry.__file__, memory=agent.places.memory)
+    done = subprocess.run(  # noqa: S603, PLW1510 - our own program, whose exit code is looked at
+        [sys.executable, "-I", "-S", "-c", program], input=b"{}", capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    [found] = failures.read(agent.places.failures)
+    assert found.what == "TimeoutError: it took longer than 0.3 seconds"
+
+
 # --- transcripts ---------------------------------------------------------------------------------
 
 
