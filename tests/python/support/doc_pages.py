@@ -44,6 +44,15 @@ class Block:
     line: int
 
 
+NEEDS = "needs-"
+"""Begins the marker of an example that runs where a module is; `test_recipes.py` runs it."""
+
+
+def needs(block: Block) -> str:
+    """Return the module that an example needs; empty if it needs none."""
+    return block.marker.removeprefix(NEEDS) if block.marker.startswith(NEEDS) else ""
+
+
 def blocks(page: Path) -> list[Block]:
     """Return the fenced blocks of a page, in order."""
     text = page.read_text()

@@ -1,0 +1,1 @@
+"""Adapters whose frameworks do not share the environment of the other tests."""
