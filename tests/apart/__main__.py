@@ -37,6 +37,10 @@ APART = {
         ("litellm[proxy]", "pytest-httpserver>=1.1"),
         ("test_litellm.py", "test_litellm_lists.py", "test_recipes.py"),
     ),
+    "recipes": Apart(
+        ("llama-index-core", "google-adk", "agent-framework-core", "strands-agents"),
+        ("test_recipes.py", "test_recipe_agents.py"),
+    ),
 }
 
 
