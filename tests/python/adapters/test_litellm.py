@@ -408,6 +408,39 @@ def test_a_hundred_requests_at_once_are_kept_apart(tmp_path):
                 assert said[-1]["content"] == f"Reply {name.removeprefix('talk-')}."
 
 
+def test_a_reply_stands_behind_the_list_that_it_answers(tmp_path):
+    history = logger(tmp_path / "s.ws")
+    auth = SimpleNamespace(api_key="sk-a")
+    later = [
+        *talk(12),
+        {"role": "assistant", "content": "Late."},
+        {"role": "user", "content": "And now?"},
+    ]
+    before(history, talk(12), key="sk-a", call="first")
+    before(history, later, key="sk-a", call="second")
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Forty."}}]}
+    data = request(talk(12), call="first")
+    asyncio.run(history.async_post_call_success_hook(data, auth, answer))
+    history.close()
+    with opened(tmp_path / "s.ws", "sk-a") as memory:
+        stored = memory.conversation("talk").messages()
+    assert stored == [*talk(12), {"role": "assistant", "content": "Forty."}]
+
+
+def test_the_calls_that_are_held_do_not_grow_without_end(tmp_path):
+    history = logger(tmp_path / "s.ws")
+
+    async def everybody():
+        for at in range(1_030):
+            data = {"model": "m", "messages": [1], "litellm_call_id": f"call-{at}"}
+            await history.async_pre_call_hook(None, None, data, "acompletion")
+
+    asyncio.run(everybody())
+    assert len(history._calls) == 1_024
+    assert note(history, call="call-5") is None
+    assert note(history, call="call-6") == {"x-warmset": "passed; recorded=no"}
+
+
 @pytest.mark.parametrize(
     "options",
     [

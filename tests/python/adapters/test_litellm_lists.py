@@ -11,7 +11,7 @@ from warmset import Memory
 from warmset.adapters.litellm.claude import ClaudeList
 from warmset.adapters.litellm.requests import CHAT, FIELDS, conversation_of, kind_of
 from warmset.adapters.litellm.stores import KEPT, Stores
-from warmset.errors import InvalidInputError
+from warmset.errors import Closed, InvalidInputError
 
 THOUGHT = {"type": "thinking", "thinking": "Count first.", "signature": "c2ln"}
 CALLS = [
@@ -77,6 +77,27 @@ def test_what_a_window_shows_of_a_long_list_goes_out_as_it_came_and_what_it_adds
     calls = [call["id"] for one in made for call in one.get("tool_calls") or ()]
     results = [one["tool_call_id"] for one in made if one["role"] == "tool"]
     assert calls == results
+
+
+def test_a_reply_is_stored_as_anthropic_has_it():
+    kinds = [one["type"] for one in ClaudeList([]).read(TALK[2])["content"]]
+    assert kinds == ["thinking", "text", "tool_use", "tool_use"]
+    read = ClaudeList([TALK[0], {"role": "developer", "content": "Be kind."}, TALK[6]])
+    assert read.system == "Be brief.\n\nBe kind."
+    assert read.messages[0]["content"][0]["cache_control"] == {"type": "ephemeral"}
+
+
+def test_messages_that_say_the_same_keep_what_else_they_have():
+    other = {"type": "file", "file": {"file_data": "data:application/pdf;base64,BBBB"}}
+    talk = [
+        {"role": "user", "content": [{"type": "text", "text": "Yes"}, FILE]},
+        {"role": "assistant", "content": "Yes", "refusal": None, "thinking_blocks": [THOUGHT]},
+        {"role": "user", "content": "Yes", "name": "ann"},
+        {"role": "assistant", "content": "No"},
+        {"role": "user", "content": [{"type": "text", "text": "Yes"}, other]},
+    ]
+    read = ClaudeList(talk)
+    assert read.written(window_of(read)) == talk
 
 
 def test_thinking_that_a_window_leaves_out_leaves_both_of_its_fields():
@@ -170,6 +191,7 @@ def test_the_first_field_with_a_name_names_the_conversation(request_, name):
         ("aresponses", {"input": "x", "previous_response_id": "r"}, None),
         ("aresponses", {"input": "x", "conversation": "r"}, None),
         ("aresponses", {"input": "x", "prompt": {"id": "p"}}, None),
+        ("aresponses", {"input": "x", "context_management": [{"type": "compaction"}]}, None),
         ("anthropic_messages", {"messages": [1]}, "messages"),
         ("anthropic_messages", {"messages": [1], "context_management": {"edits": []}}, None),
         (None, {"messages": [1]}, None),
@@ -197,6 +219,26 @@ def test_tenants_share_a_store_and_see_nothing_of_each_other(tmp_path):
     with stores.of("a") as opened:
         assert opened is not one
         assert opened.conversations() == ["talk"]
+    stores.close()
+
+
+def test_of_two_threads_that_open_a_tenant_one_handle_is_kept(tmp_path, monkeypatch):
+    stores = Stores(tmp_path / "s.ws", {"embedder": "lexical"})
+    opened, found, make = [], [], Memory.open
+
+    def slowly(*given, **options):
+        opened.append(make(*given, **options))
+        if len(opened) == 1:
+            with stores.of("a") as faster:
+                found.append(faster)
+        return opened[0] if len(found) else opened[-1]
+
+    monkeypatch.setattr(Memory, "open", slowly)
+    with stores.of("a") as memory:
+        assert [memory] == found == opened[1:]
+        assert memory.conversations() == []
+    with pytest.raises(Closed):
+        opened[0].conversations()
     stores.close()
 
 

@@ -55,7 +55,7 @@ class ClaudeList:
         role = message.get("role")
         if role == "user":
             said: Message = {"role": "user", "content": self._content(message.get("content"))}
-            self._given[_key(_blocks(said))] = message
+            self._given[_key(["user", *_blocks(said)])] = message
             return said
         if role == "assistant":
             return self._reply(message)
@@ -107,15 +107,15 @@ class ClaudeList:
         calls = [_use(call) for call in message.get("tool_calls") or ()]
         thinking = [one for one in message.get("thinking_blocks") or () if _is_thinking(one)]
         blocks = [*thinking, *spoken, *calls]
-        self._given[_key([*spoken, *calls])] = message
+        self._given[_key(["assistant", *spoken, *calls])] = message
         return {"role": "assistant", "content": blocks or ""}
 
     def _reply_of(self, blocks: Sequence[dict[str, Any]]) -> Message:
         """Return a reply with these blocks: the one that was given, if it says the same."""
         thinking = [one for one in blocks if _is_thinking(one)]
         rest = [one for one in blocks if not _is_thinking(one)]
-        given = self._given.get(_key(rest))
-        if given is None or given.get("role") != "assistant":
+        given = self._given.get(_key(["assistant", *rest]))
+        if given is None:
             made = _made_reply(rest)
             return {**made, "thinking_blocks": thinking} if thinking else made
         if thinking == (given.get("thinking_blocks") or []):
@@ -132,8 +132,7 @@ class ClaudeList:
             parts = [self._given.get(_key(one)) or _part(one) for one in rest]
             plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
             new = {"role": role, "content": parts[0]["text"] if plain else parts}
-            given = self._given.get(_key(rest)) or new
-            made.append(given if given.get("role") == role else new)
+            made.append(self._given.get(_key([role, *rest])) or new)
         return made
 
 
