@@ -427,6 +427,34 @@ def test_a_reply_stands_behind_the_list_that_it_answers(tmp_path):
     assert stored == [*talk(12), {"role": "assistant", "content": "Forty."}]
 
 
+def test_thinking_stays_where_several_windows_were_made_before_its_reply(tmp_path):
+    history = logger(tmp_path / "s.ws")
+    auth = SimpleNamespace(api_key="sk-a")
+
+    async def ask(system, call, *more):
+        messages = [{"role": "system", "content": system}, *talk(1), *more]
+        data = request(messages, call=call, model="claude-opus-5-5")
+        made = await history.async_pre_call_hook(auth, None, data, "acompletion")
+        return (made or data)["messages"], data
+
+    thought = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]
+    reply = {"role": "assistant", "content": "Forty.", "thinking_blocks": thought}
+
+    async def everything():
+        _, first = await ask("Be brief.", "first")
+        await ask("Be long.", "second")
+        await history.async_post_call_success_hook(first, auth, {"choices": [{"message": reply}]})
+        later = [reply, {"role": "user", "content": "And now?"}]
+        same, _ = await ask("Be brief.", "third", *later)
+        other, _ = await ask("Be long.", "fourth", *later)
+        return same, other
+
+    same, other = asyncio.run(everything())
+    history.close()
+    assert reply in same
+    assert {"role": "assistant", "content": "Forty."} in other
+
+
 def test_the_calls_that_are_held_do_not_grow_without_end(tmp_path):
     history = logger(tmp_path / "s.ws")
 

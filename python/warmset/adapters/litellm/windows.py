@@ -192,9 +192,7 @@ def replies(sent: Sent, reply: Any) -> list[Message]:
     message = choices[0].get("message")
     if not message:
         return []
-    kept: Message = {key: value for key, value in message.items() if key != "function_call"}
-    kept.pop("provider_specific_fields", None)
-    return [ClaudeList([]).read(kept)] if sent.claude else [kept]
+    return [ClaudeList([]).read(message)] if sent.claude else [message]
 
 
 def _model(name: object) -> tuple[str, bool]:
