@@ -21,7 +21,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "python" / "adapters"
-TOOLS = ("numpy>=2", "hypothesis>=6.130", "pytest>=8.4", "pytest-timeout>=2.4")
+TOOLS = (
+    "numpy>=2",
+    "hypothesis>=6.130",
+    "pytest>=8.4",
+    "pytest-asyncio>=1.0",
+    "pytest-timeout>=2.4",
+)
 
 
 @dataclass(frozen=True)
