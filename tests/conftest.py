@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from warmset.embed.weights import Weights
 
+# Before any framework is imported: no test reports to anybody.
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=5_000)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
 import functools
 import importlib
@@ -60,6 +61,16 @@ def run(code, line, page, names):
     with contextlib.redirect_stdout(printed):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)  # noqa: S102 - our own
     return printed.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def closed_loop():
+    """An example may set an event loop that it never closes: some frameworks' own calls do."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture(autouse=True)
