@@ -87,7 +87,11 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
             return build(py, "IndexDamaged", (file, *offset, detail));
         }
         Error::SavedIndex { offset, detail } => {
-            return build(py, "IndexDamaged", ("a saved part of an index", *offset, detail));
+            return build(
+                py,
+                "IndexDamaged",
+                ("a saved part of an index", *offset, detail),
+            );
         }
         Error::EmbedderMismatch { stored, given } => {
             return build(py, "EmbedderMismatch", (stored, given));
