@@ -70,6 +70,7 @@ pub fn parts(bytes: &[u8], offset: u64) {
     if let Some(found) = contents(bytes, offset) {
         let ordered = found
             .entries
+            .iter()
             .is_sorted_by(|a, b| a.seq < b.seq && a.offset < b.offset);
         assert!(ordered, "a footer out of order was believed");
         assert!(found.entries.iter().all(|e| e.offset + e.len <= offset));
