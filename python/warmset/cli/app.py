@@ -72,7 +72,10 @@ COMMANDS: Final = {
         "serving:app",
         "Stand between an agent and its provider: keep every turn, and send windows.",
     ),
-    "unwrap": ("wrapping:unwrap", "Undo what warmset wrap changed in an agent's settings."),
+    "unwrap": (
+        "wrapping:unwrap",
+        "Undo what warmset wrap changed in an agent's settings; every other byte of them stays.",
+    ),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),
     "wrap": (
         "wrapping:wrap",

@@ -15,7 +15,7 @@ from warmset import Memory, compact_context
 from warmset.cli import app
 
 LINES = [{"role": "user", "content": f"turn {n} about the ferry"} for n in range(12)]
-OTHER = {"completion", "eval", "rpc"}
+OTHER = {"completion", "eval", "mcp", "rpc", "unwrap", "wrap"}
 """Commands whose output is a script, whose --json names a file, or whose output is JSON anyway."""
 
 
@@ -49,7 +49,8 @@ def answer(capsys, *tokens, code=0):
     return json.loads(capsys.readouterr().out)
 
 
-def test_every_command_answers_in_json(store, transcript, tmp_path, capsys):
+def test_every_command_answers_in_json(store, transcript, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))  # not the settings of who runs this
     out = str(tmp_path / "out.jsonl")
     found = {
         "doctor": answer(capsys, "doctor", store),
@@ -63,6 +64,7 @@ def test_every_command_answers_in_json(store, transcript, tmp_path, capsys):
         "import": answer(capsys, "import", out, "--memory", str(tmp_path / "other")),
         "erase": answer(capsys, "erase", store, "--conversation", "talk", "--yes"),
         "model": answer(capsys, "model", "path"),
+        "hooks": answer(capsys, "hooks", "status", "--memory", store),
         "serve": answer(capsys, "serve", "alias", "--memory", store, "--new-key-file", transcript),
     }
     assert found.keys() | OTHER == app.COMMANDS.keys()

@@ -63,6 +63,10 @@ def run(code, line, page, names):
     return printed.getvalue()
 
 
+with contextlib.suppress(ImportError):  # it keeps the standard error of the moment of its import
+    importlib.import_module("mcp.client.stdio")
+
+
 @pytest.fixture(autouse=True)
 def closed_loop():
     """An example may set an event loop that it never closes: some frameworks' own calls do."""
