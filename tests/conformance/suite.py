@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import warmset
 from tests.conformance.scenarios import REVISIONS, SCENARIOS, SUITE
 from warmset import Memory
 
@@ -102,7 +103,7 @@ def install() -> None:
 @contextmanager
 def served(*tokens: str) -> Iterator[str]:
     """Start a server, and return its URL; end it afterwards."""
-    paths = [str(ROOT / "python"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(warmset.__file__).parents[1]), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen(  # noqa: S603 - our own
         [sys.executable, *tokens], stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT

@@ -451,7 +451,7 @@ def test_a_store_with_a_master_key(form, tmp_path, call):
     (tmp_path / "file").write_text(out)
     assert call("import", tmp_path / "file", "--memory", tmp_path / "new", *with_key)[0] == 0
     with ColdStore.open(tmp_path / "new", encryption=MASTER) as store:
-        assert payloads(store) == [b"{}"]
+        assert payloads(store).count(b"{}") == 1  # beside what says that it was imported
     code, _, err = call("erase", path, "--conversation", "plans", "--yes")
     assert code == 1
     assert "master key" in err

@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
 
+import warmset
 from tests.conformance.suite import served
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -21,7 +22,7 @@ ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 
 
 def environment():
-    paths = [str(ROOT / "python"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(warmset.__file__).parents[1]), str(ROOT), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
