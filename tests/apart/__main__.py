@@ -10,24 +10,13 @@ need besides; warmset itself is taken from this tree.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
-import sysconfig
-import tomllib
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-TESTS = ROOT / "tests" / "python" / "adapters"
-TOOLS = (
-    "numpy>=2",
-    "hypothesis>=6.130",
-    "pytest>=8.4",
-    "pytest-asyncio>=1.0",
-    "pytest-timeout>=2.4",
-)
+from tests.frameworks.environment import environment, run
+
+QUIET = ("DeprecationWarning", "FutureWarning", "UserWarning", "ResourceWarning")
 
 
 @dataclass(frozen=True)
@@ -50,44 +39,6 @@ APART = {
 }
 
 
-def environment(place: Path, packages: tuple[str, ...]) -> Path:
-    """Return the interpreter of an environment, made if it is not there."""
-    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = place / "installed"
-    if not done.exists():
-        venv.create(place, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "-q", *TOOLS, *packages]
-        subprocess.run(command, check=True)  # noqa: S603 - our own command
-        _describe(place)
-        done.write_text("\n".join(packages))
-    return python
-
-
-def _describe(place: Path) -> None:
-    """Say which version warmset has, as an installed package does."""
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    base = {"base": str(place), "platbase": str(place)}
-    folder = Path(sysconfig.get_path("purelib", "venv", base)) / f"warmset-{version}.dist-info"
-    folder.mkdir()
-    told = f"Metadata-Version: 2.1\nName: warmset\nVersion: {version}\n"
-    (folder / "METADATA").write_text(told)
-
-
-def run(python: Path, files: tuple[str, ...]) -> int:
-    """Run test files; pytest prints the counts, and why tests were skipped."""
-    # What frameworks say about what is deprecated is their own affair.
-    kinds = ("DeprecationWarning", "FutureWarning", "UserWarning", "ResourceWarning")
-    quiet = [option for kind in kinds for option in ("-W", f"ignore::{kind}")]
-    command = [str(python), "-m", "pytest", "-rs", "-p", "no:cacheprovider", *quiet]
-    inherited = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(ROOT)]),
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # no network
-    }
-    paths = [str(TESTS / name) for name in files]
-    return subprocess.run([*command, *paths], cwd=ROOT, env=inherited, check=False).returncode  # noqa: S603
-
-
 def main() -> int:
     """Run all of it; the number of environments in which a test failed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -98,7 +49,7 @@ def main() -> int:
     for name in options.only:
         python = environment(options.place / name, APART[name].packages)
         print(f"\n{name}: {' '.join(APART[name].packages)}", flush=True)
-        failed += run(python, APART[name].files) != 0
+        failed += run(python, APART[name].files, QUIET) != 0
     return failed
 
 

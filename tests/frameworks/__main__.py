@@ -11,15 +11,18 @@ need besides; warmset itself is taken from this tree.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
-import venv
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-TESTS = ROOT / "tests" / "python" / "adapters"
-TOOLS = ["numpy>=2", "openai>=2", "hypothesis>=6.130", "pytest>=8.4", "pytest-timeout>=2.4"]
+from tests.frameworks.environment import environment, run
+
+QUIET = ("DeprecationWarning", "UserWarning")
+BESIDE = "openai>=2"
+"""What the tests need that not every framework brings."""
+
+ALL = "test_on_a_log.py"
+"""Tests of all of them; those whose framework is missing are skipped."""
+
 OLDEST = {
     "openai-agents": ["openai-agents==0.8.0"],
     "claude-agent-sdk": ["claude-agent-sdk==0.1.80"],
@@ -42,28 +45,6 @@ FILES = {
 }
 
 
-def environment(place: Path, packages: list[str]) -> Path:
-    """Return the interpreter of an environment, made if it is not there."""
-    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = place / "installed"
-    if not done.exists():
-        venv.create(place, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "-q", *TOOLS, *packages]
-        subprocess.run(command, check=True)  # noqa: S603 - our own command
-        done.write_text("\n".join(packages))
-    return python
-
-
-def run(python: Path, files: list[str]) -> int:
-    """Run test files; pytest prints the counts, and why tests were skipped."""
-    paths = [str(TESTS / name) for name in [*files, "test_on_a_log.py"]]
-    # What an old version of a framework says about what is deprecated by now is its own affair.
-    quiet = ["-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning"]
-    command = [str(python), "-m", "pytest", "-rs", "-p", "no:cacheprovider", *quiet, *paths]
-    inherited = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(ROOT)])}
-    return subprocess.run(command, cwd=ROOT, env=inherited, check=False).returncode  # noqa: S603
-
-
 def main() -> int:
     """Run all of it; the number of environments in which a test failed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -75,10 +56,10 @@ def main() -> int:
     for name, packages in (NEWEST if options.newest else OLDEST).items():
         if not options.newest and name not in options.only:
             continue
-        python = environment(options.place / name, packages)
+        python = environment(options.place / name, [BESIDE, *packages])
         print(f"\n{name}: {' '.join(packages)}", flush=True)
         files = [one for each in FILES.values() for one in each] if options.newest else FILES[name]
-        failed += run(python, files) != 0
+        failed += run(python, [*files, ALL], QUIET) != 0
     return failed
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from warmset import Memory
 from warmset.adapters.litellm.claude import ClaudeList
-from warmset.adapters.litellm.requests import CHAT, FIELDS, conversation_of, kind_of
+from warmset.adapters.litellm.requests import CHAT, FIELDS, kind_of
 from warmset.adapters.litellm.stores import KEPT, Stores
 from warmset.errors import Closed, InvalidInputError
+from warmset.text.request_names import name_in
 
 THOUGHT = {"type": "thinking", "thinking": "Count first.", "signature": "c2ln"}
 CALLS = [
@@ -176,7 +177,7 @@ def test_a_message_that_chat_completions_do_not_have_is_refused(role):
     ],
 )
 def test_the_first_field_with_a_name_names_the_conversation(request_, name):
-    assert conversation_of(request_, FIELDS) == name
+    assert name_in(request_, FIELDS) == name
 
 
 @pytest.mark.parametrize(

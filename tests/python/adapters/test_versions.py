@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.frameworks.__main__ import FILES, OLDEST, TESTS
+from tests.frameworks.__main__ import FILES, OLDEST
+from tests.frameworks.environment import TESTS
 
 ROOT = Path(__file__).resolve().parents[3]
 

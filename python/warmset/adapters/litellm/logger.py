@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._support.aio import in_thread, in_thread_to_the_end
 from warmset.adapters.litellm.framework import CustomLogger  # pyright: ignore[reportAttributeAccessIssue]
-from warmset.adapters.litellm.requests import FIELDS, conversation_of, kind_of
+from warmset.adapters.litellm.requests import FIELDS, kind_of
 from warmset.adapters.litellm.stores import Stores
 from warmset.adapters.litellm.windows import Sent, Windows, bypassed
 from warmset.errors import InvalidInputError
+from warmset.text.request_names import name_in
 from warmset.tokens.budget import input_tokens
 from warmset.window.options import WindowOptions
 
@@ -167,7 +168,7 @@ class WarmsetLogger(CustomLogger):  # type: ignore[misc]  # LiteLLM is not there
 
     async def _made(self, request: dict[str, Any], kind: Kind, by: str, key: Any) -> Sent:
         tenant = self._tenant_of(by, key)
-        name = conversation_of(request, self._fields)
+        name = name_in(request, self._fields)
         if name is None:
             return Sent(changed={}, note="passed; recorded=no", tenant=tenant)
         return await in_thread(self._windows.make, request, kind, tenant, name)

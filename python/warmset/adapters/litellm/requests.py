@@ -1,14 +1,12 @@
-"""Requests as LiteLLM hands them on: their kind, their conversation, and their list."""
+"""Requests as LiteLLM hands them on: their kind, and the fields that name their conversation."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from warmset.messages import Dialect
 
@@ -24,10 +22,6 @@ FIELDS: Final = (
 )
 """Fields of a request that name its conversation, in the order in which they count."""
 
-LONGEST: Final = 512
-"""The most characters of a conversation's name."""
-
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SHORTENED: Final = "context_management"
 """A field of a request whose list the provider shortens itself."""
 
@@ -79,25 +73,3 @@ def kind_of(call_type: object, request: Mapping[str, Any]) -> Kind | None:
     if any(request.get(field) for field in elsewhere):
         return None
     return kind
-
-
-def conversation_of(request: Mapping[str, Any], fields: Iterable[str]) -> str | None:
-    """Return the name of a request's conversation; None if no field has one.
-
-    Args:
-        request: The request.
-        fields: Fields as "metadata.session_id". One counts if it is a text of 1 to 512 characters
-            that is neither blank nor has control characters.
-    """
-    for path in fields:
-        value: Any = request
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if isinstance(value, str) and is_name(value):
-            return value
-    return None
-
-
-def is_name(text: str) -> bool:
-    """Tell whether a text can name a conversation."""
-    return bool(text.strip()) and len(text) <= LONGEST and not _CONTROL.search(text)

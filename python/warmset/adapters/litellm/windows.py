@@ -10,7 +10,7 @@ from warmset._support.log import event, kind as kind_of_error, room
 from warmset.adapters.litellm.claude import THINKING, ClaudeList
 from warmset.adapters.litellm.framework import models_behind
 from warmset.adapters.litellm.requests import CHAT, MESSAGES, RESPONSES, Kind
-from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
+from warmset.errors.reason import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ class Windows:
         try:
             return self._made(request, kind, tenant, name)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the request goes on
-            return bypassed(_reason(error), error)
+            return bypassed(reason_of(error), error)
 
     def note(self, sent: Sent, reply: Any) -> None:
         """Store a reply behind the window that it was made for; one that fails comes again.
@@ -210,14 +210,3 @@ def _thinks(messages: Sequence[Any]) -> bool:
 
 def _bare(message: Message) -> Message:
     return {key: value for key, value in message.items() if key not in THINKING}
-
-
-def _reason(error: Exception) -> str:
-    """Return why a request goes as it came, in a word that has nothing of its content."""
-    if isinstance(error, BudgetTooSmall):
-        return "budget_too_small"
-    if isinstance(error, InvalidInputError):
-        return "not_understood"
-    if isinstance(error, WarmsetError):
-        return type(error).__name__
-    return "error"

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset._support.log import event, kind, room
-from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
+from warmset.errors import InvalidInputError, WarmsetError
+from warmset.errors.reason import reason_of
 from warmset.serve.proxy import response_ids
 from warmset.serve.proxy.as_given import as_given, in_pieces
 from warmset.serve.proxy.asked_body import AskedBody
@@ -185,7 +186,7 @@ class Exchanges:
         except HeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails here, the request goes upstream
-            return self.bypassed(asked, _reason(error), error)
+            return self.bypassed(asked, reason_of(error), error)
 
     def bypassed(self, asked: Asked, reason: str, error: BaseException | None = None) -> Prepared:
         """Return a request as it came."""
@@ -470,14 +471,3 @@ def _sent(
         talk=talk,
         notes=tuple(notes),
     )
-
-
-def _reason(error: Exception) -> str:
-    """Return why a request goes as it came, in a word that has nothing of its content."""
-    if isinstance(error, BudgetTooSmall):
-        return "budget_too_small"
-    if isinstance(error, InvalidInputError):
-        return "not_understood"
-    if isinstance(error, WarmsetError):
-        return type(error).__name__
-    return "error"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset.errors import InvalidInputError
+from warmset.text.request_names import LONGEST, is_name, name_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HEADER: Final = "x-warmset-conversation"
-
-LONGEST: Final = 512
-"""The most characters of a name."""
-
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class HeaderError(InvalidInputError):
@@ -47,26 +44,16 @@ def conversation_of(
     """
     if HEADER in headers:
         return _checked(_utf8(headers[HEADER]).strip(" \t"))
-    for path in options.fields:
-        value: Any = body
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if isinstance(value, str) and _is_name(value):
-            return value
-    return None
+    return name_in(body, options.fields)
 
 
 def _checked(name: str) -> str:
-    if not _is_name(name):
+    if not is_name(name):
         raise HeaderError(
             f"{HEADER}: expected 1 to {LONGEST} characters without control characters; send the "
             "name of the conversation, or leave the header out"
         )
     return name
-
-
-def _is_name(text: str) -> bool:
-    return bool(text.strip()) and len(text) <= LONGEST and not _CONTROL.search(text)
 
 
 def _utf8(value: str) -> str:

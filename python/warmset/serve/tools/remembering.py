@@ -10,8 +10,8 @@ from warmset.errors import InvalidInputError, NotFound
 from warmset.receipts import Spooled
 from warmset.serve.tools.bounds import one_of, words
 from warmset.serve.tools.quoting import MOST_NAME, plainly
-from warmset.serve.tools.schemas import FLAG, NUMBER, TEXT
-from warmset.serve.tools.searching import MAX_IDS, item_of, names_in
+from warmset.serve.tools.schemas import FLAG, NUMBER, TEXT, ids
+from warmset.serve.tools.searching import item_of, names_in
 from warmset.serve.tools.tool import Call, Tool
 
 if TYPE_CHECKING:
@@ -79,13 +79,7 @@ def forget_tool(desk: Desk) -> Tool:
         "them; this cannot be undone. Use it only if the user asks to forget something, or to "
         "remove a memory that turned out to be wrong. Give the ids that a search shows.",
         properties={
-            "ids": {
-                "type": "array",
-                "items": {"type": ["string", "integer"]},
-                "minItems": 1,
-                "maxItems": MAX_IDS,
-                "description": f"At most {MAX_IDS}. If one does not exist, nothing is erased.",
-            },
+            "ids": ids(". If one does not exist, nothing is erased."),
         },
         required=("ids",),
         output={

@@ -7,6 +7,9 @@ from typing import Any, Final
 MOST_QUERY: Final = 2_000
 """The most characters of a query."""
 
+MAX_IDS: Final = 16
+"""The most ids of a call."""
+
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 NUMBER: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 FLAG: Final[dict[str, Any]] = {"type": "boolean"}
@@ -31,6 +34,17 @@ FROM_CHARACTER: Final[dict[str, Any]] = {
     "default": 0,
     "description": "Where to begin in a long text: next_character of the part before.",
 }
+
+
+def ids(description: str) -> dict[str, Any]:
+    """Return the schema of a list of ids."""
+    return {
+        "type": "array",
+        "items": {"type": ["string", "integer"]},
+        "minItems": 1,
+        "maxItems": MAX_IDS,
+        "description": f"At most {MAX_IDS}{description}",
+    }
 
 
 def limit(default: int, most: int) -> dict[str, Any]:
