@@ -17,6 +17,7 @@ from transcript_files import FILES, SESSION, ClaudeCode, chatgpt_conversation, t
 from warmset import Memory
 from warmset.errors import InvalidInputError, NotAStore
 from warmset.maintenance import Access, erase_conversation, export, import_transcripts, open_store
+from warmset.maintenance.transcripts.writer import Writer
 from warmset.native import ColdStore, Log
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -320,6 +321,49 @@ def test_two_imports_at_the_same_time(tmp_path, store, monkeypatch):
     with ColdStore.open(store, mode="read") as cold:
         stored = Log(cold).entries(["default", SESSION], limit=None)
     assert len(stored) == 120
+
+
+def test_what_another_import_writes_before_a_batch_is_not_counted_again(
+    tmp_path, store, monkeypatch
+):
+    monkeypatch.setattr("warmset.maintenance.transcripts.writer.RECORDS", 5)
+    file = session(6).write(tmp_path / "s.jsonl")
+    flush, others = Writer.flush, []
+
+    def after_another(writer):
+        if not others:
+            others.append(None)
+            others.append(import_transcripts(store, file))
+        flush(writer)
+
+    monkeypatch.setattr(Writer, "flush", after_another)
+    report = import_transcripts(store, file)
+    assert (others[1].new, report.new, report.known) == (12, 0, 12)
+    assert texts(store) == expected(6)
+
+
+def test_the_part_of_a_message_that_another_import_did_not_see_is_stored(
+    tmp_path, store, monkeypatch
+):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    talk.reply("m1", text("The first."))
+    shorter = talk.write(tmp_path / "shorter.jsonl")
+    talk.reply("m1", text("The second."))
+    longer = talk.write(tmp_path / "longer.jsonl")
+    flush, others = Writer.flush, []
+
+    def after_another(writer):
+        if not others:
+            others.append(None)
+            others.append(import_transcripts(store, shorter))
+        flush(writer)
+
+    monkeypatch.setattr(Writer, "flush", after_another)
+    import_transcripts(store, longer)
+    with memory_of(store) as memory:
+        stored = [turn["content"] for turn in memory.conversation(SESSION)]
+    assert stored == ["Look.", [text("The first.")], [text("The second.")]]
 
 
 # --- files that grow ------------------------------------------------------------------------------

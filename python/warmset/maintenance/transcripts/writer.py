@@ -121,7 +121,7 @@ class Writer:
         self._pending.clear()
         unplaced = 0
         for left in range(_TRIES, -1, -1):
-            batch, expect = self._judged(batch, again=left < _TRIES)
+            batch, expect = self._judged(batch)
             if not batch:
                 return
             if self._report.dry:
@@ -133,8 +133,6 @@ class Writer:
             except Conflict:
                 if not left:
                     raise
-                for name in {item.conversation for item, _ in batch}:
-                    self._known(name).load()
         self._report.unplaced += unplaced
         self._count(batch)
 
@@ -177,13 +175,15 @@ class Writer:
         return known.had and known.tail() == 0
 
     def _judged(
-        self, batch: list[tuple[Item, Add]], *, again: bool
+        self, batch: list[tuple[Item, Add]]
     ) -> tuple[list[tuple[Item, Add]], list[Condition]]:
         """Return what of a batch is new and not erased, and what must be so when it is written.
 
+        The ends of the conversations are read first, then what others imported meanwhile: whatever
+        comes after both is refused by the conditions.
+
         Args:
             batch: Items that were new when they were taken.
-            again: Whether another process wrote to their conversations since.
         """
         left: list[tuple[Item, Add]] = []
         expect: dict[str, Condition] = {}
@@ -193,16 +193,25 @@ class Writer:
             if name not in gone:
                 known = self._known(name)
                 tail = known.tail()
+                known.load()
                 gone[name] = (known.had and tail == 0) or (
                     item.side_of is not None and self._gone(item.side_of)
                 )
                 expect[name] = Tail(known.key, tail)
+            fresh = [uid for uid in item.uids if uid not in self._known(name)]
             if gone[name]:
                 self._report.erased += 1
-            elif again and any(uid in self._known(name) for uid in item.uids):
+            elif not fresh:
                 self._report.known += 1
-            else:
+            elif len(fresh) == len(item.uids):
                 left.append((item, row))
+            else:
+                part = _without(item, fresh)
+                rest = self._row(part)
+                if rest is None:
+                    self._report.too_long += 1
+                else:
+                    left.append((part, rest))
         kept = {item.conversation for item, _ in left}
         return left, [one for name, one in expect.items() if name in kept]
 
@@ -296,10 +305,13 @@ class Writer:
 
     def _count(self, batch: Sequence[tuple[Item, Add]]) -> None:
         report = self._report
+        if not report.dry:
+            for name in {item.conversation for item, _ in batch}:
+                self._known(name).load()
         for item, row in batch:
             known = self._known(item.conversation)
-            known.add(item.uids)
-            known.had = known.had or not report.dry
+            if report.dry:
+                known.add(item.uids)
             if item.conversation not in self._touched:
                 self._touched.add(item.conversation)
                 report.conversations += 1
