@@ -17,6 +17,9 @@ ROOM: Final = 96_000_000
 not asked for again while as many others are. The other half takes a list of 100,000 messages as a
 whole; a longer one would be read anew each time: its beginning leaves before it comes again."""
 
+LONG: Final = 1_000
+"""Messages of a list of which the last one that was asked for is held as a whole."""
+
 LARGEST: Final = 1_000_000
 """Bytes of a message that is kept."""
 
@@ -26,6 +29,24 @@ class _Kept(NamedTuple):
     mark: Mark
     size: int
     flat: bool
+
+
+class _Whole(NamedTuple):
+    """A list that was asked for as a whole, of which every message is kept."""
+
+    ids: list[int]
+    messages: list[Message]
+    marks: list[Mark]
+    flat: bool
+
+    @classmethod
+    def of(cls, ids: Sequence[int], found: Sequence[_Kept]) -> _Whole:
+        messages, marks = [one.message for one in found], [one.mark for one in found]
+        return cls(list(ids), messages, marks, all(one.flat for one in found))
+
+    def copied(self) -> tuple[list[Message], list[Mark]]:
+        copy = dict.copy if self.flat else copied
+        return list(map(copy, self.messages)), self.marks.copy()
 
 
 class Copies:
@@ -39,6 +60,7 @@ class Copies:
         self._read = read
         self._young: dict[int, _Kept] = {}
         self._old: dict[int, _Kept] = {}
+        self._whole: _Whole | None = None
         self._bytes = 0
         self._cleared = 0
 
@@ -49,7 +71,9 @@ class Copies:
             NotFound: No message has one of these ids.
             StoreError: One could not be read.
         """
-        young, cleared = self._young, self._cleared
+        whole, young, cleared = self._whole, self._young, self._cleared
+        if whole is not None and whole.ids == ids:
+            return whole.copied()
         found = [young.get(id_) for id_ in ids]
         if None in found:
             self._fetch([id_ for id_, one in zip(ids, found, strict=True) if one is None], found)
@@ -57,6 +81,11 @@ class Copies:
                 read = [message for message, _ in self._read(ids)]
                 return read, list(map(mark_of, read))
         there = [one for one in found if one is not None]
+        if len(ids) >= LONG and len(young) >= LONG and all(map(young.__contains__, ids)):
+            whole = _Whole.of(ids, there)
+            if cleared == self._cleared:
+                self._whole = whole
+            return whole.copied()
         read = [one.message.copy() if one.flat else copied(one.message) for one in there]
         return read, [one.mark for one in there]
 
@@ -67,7 +96,7 @@ class Copies:
     def clear(self) -> None:
         """Forget everything, what is just being read too: it may have been erased meanwhile."""
         self._cleared += 1
-        self._young, self._old, self._bytes = {}, {}, 0
+        self._young, self._old, self._whole, self._bytes = {}, {}, None, 0
 
     def _fetch(self, wanted: list[int], found: list[_Kept | None]) -> None:
         """Find messages that are not young, and put them into the gaps, in order."""
@@ -90,7 +119,7 @@ class Copies:
         self._young[id_] = one
         self._bytes += one.size
         if self._bytes > ROOM // 2:
-            self._young, self._old, self._bytes = {}, self._young, 0
+            self._young, self._old, self._whole, self._bytes = {}, self._young, None, 0
 
 
 def copied(value: Any) -> Any:

@@ -40,10 +40,10 @@ class Columns:
         self._ids = np.zeros(_FIRST, np.int64)
         self._homes = np.zeros(_FIRST, np.int64)
         self._decides = np.zeros(_FIRST, np.bool_)
-        self._days = np.zeros(_FIRST, np.int64)
-        self._quoted = np.zeros(_FIRST, np.int64)
-        self._tokens = np.zeros(_FIRST, np.int64)
-        self._sizes = np.zeros(_FIRST, np.int64)
+        self._days = np.zeros(_FIRST, np.int32)
+        self._quoted = np.zeros(_FIRST, np.int32)
+        self._tokens = np.zeros(_FIRST, np.int32)
+        self._sizes = np.zeros(_FIRST, np.int32)
         self._settles = np.zeros(_FIRST, np.bool_)
 
     @property
@@ -62,22 +62,22 @@ class Columns:
         return self._decides[: self.count]
 
     @property
-    def tokens(self) -> NDArray[np.int64]:
+    def tokens(self) -> NDArray[np.int32]:
         """What the messages of each unit cost verbatim."""
         return self._tokens
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> NDArray[np.int32]:
         """How many messages each unit has."""
         return self._sizes
 
     @property
-    def days(self) -> NDArray[np.int64]:
+    def days(self) -> NDArray[np.int32]:
         """The day on which the first message of each unit was said, counted from 1970."""
         return self._days
 
     @property
-    def quoted(self) -> NDArray[np.int64]:
+    def quoted(self) -> NDArray[np.int32]:
         """What the messages of each unit cost where they are quoted; 0 until that is noted."""
         return self._quoted
 
@@ -123,12 +123,12 @@ class Columns:
         begun = np.flatnonzero(self._sizes[homes] == 0)[::-1]
         self._days[homes[begun]] = times[begun] // DAY  # the first of a unit last
         self._quoted[homes] = 0
-        np.add.at(self._tokens, homes, tokens)
+        np.add.at(self._tokens, homes, tokens.astype(np.int32))
         np.add.at(self._sizes, homes, 1)
         np.logical_or.at(self._settles, homes, decides)
         self.count = end
 
-    def note_quoted(self, count: int, units: NDArray[np.int64], costs: NDArray[np.int64]) -> None:
+    def note_quoted(self, count: int, units: NDArray[np.int64], costs: NDArray[np.int32]) -> None:
         """Note what units cost where they are quoted, unless one may have grown meanwhile.
 
         Args:

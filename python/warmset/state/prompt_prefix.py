@@ -24,10 +24,10 @@ _BLOCKS: Final = ("content", "parts")
 class Known:
     """Messages whose marks and tokens are known, by their identity; it keeps them alive."""
 
-    __slots__ = ("marks", "messages", "places", "tokens")
+    __slots__ = ("_places", "marks", "messages", "tokens")
 
     def __init__(self) -> None:
-        self.places: dict[int, int] = {}
+        self._places: dict[int, int] = {}
         self.messages: list[Message] = []
         self.marks: list[Mark] = []
         self.tokens: list[int] = []
@@ -36,18 +36,23 @@ class Known:
         self, messages: Sequence[Message], marks: Sequence[Mark], tokens: Iterable[int]
     ) -> None:
         """Note messages that nobody changes meanwhile."""
-        first = len(self.messages)
-        self.places.update(zip(map(id, messages), range(first, first + len(messages)), strict=True))
         self.messages += messages
         self.marks += marks
         self.tokens += tokens
 
+    def are_all(self, messages: Sequence[Message]) -> bool:
+        """Return whether these are all messages that are known, in order."""
+        mine = self.messages
+        return len(messages) == len(mine) and all(map(is_, messages, mine))
+
     def find(self, messages: Sequence[Message]) -> list[int | None]:
         """Return the place of each message in the lists; None for what is not known."""
-        mine = self.messages
-        if len(messages) == len(mine) and all(map(is_, messages, mine)):  # a list as a whole
-            return list(range(len(mine)))
-        return list(map(self.places.get, map(id, messages)))
+        if self.are_all(messages):
+            return list(range(len(messages)))
+        first = len(self._places)
+        places = range(first, len(self.messages))
+        self._places.update(zip(map(id, self.messages[first:]), places, strict=True))
+        return list(map(self._places.get, map(id, messages)))
 
 
 class Sent:
@@ -73,11 +78,11 @@ class Sent:
         self._counted: list[int] = []
         self._beside = (system, tools)
         self._around = None if system is None and tools is None else hash(repr(self._beside))
+        if known is not None and known.are_all(messages):  # a loop over a long list takes its time
+            self._marks = known.marks.copy()
+            return
         found = [None] * len(messages) if known is None else known.find(messages)
         marks = () if known is None else known.marks
-        if None not in found:  # a loop over a long list takes its time
-            self._marks = [marks[place] for place in found if place is not None]
-            return
         for at, place in enumerate(found):
             if place is not None:
                 self._marks.append(marks[place])

@@ -183,8 +183,8 @@ def gather(
     return Pool(
         units=units,
         values=values,
-        tokens=columns.tokens[units],
-        sizes=columns.sizes[units],
+        tokens=columns.tokens[units].astype(np.int64),
+        sizes=columns.sizes[units].astype(np.int64),
         places=places,
         live=ledger.live(),
         accounts=ledger.accounts(),

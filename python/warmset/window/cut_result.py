@@ -165,6 +165,15 @@ class CutResult:
         plain = marked(variants, self._read(), turns, self.dialect, system=system, tools=tools)
         return judge_turns(entries, variants, self.dialect, after, plain, turns, model)
 
+    def shows_the_same(self, other: CutResult) -> bool:
+        """Return whether another cut of the conversation keeps the same messages, in one order."""
+        mine, their = self._path, other._path
+        if not np.array_equal(self._places, other._places) or self._fillers != other._fillers:
+            return False
+        if (self._brief and self._brief[0]) != (other._brief and other._brief[0]):
+            return False
+        return mine is their or self.ids == other.ids
+
     def _read(self) -> list[Message]:
         made: list[Message] = []
         brief = None if self._brief is None else self._brief[0]
@@ -194,9 +203,13 @@ class Later(Sequence[Any]):
         return len(self._cut.messages)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Later) and self._cut.turns == other._cut.turns:
-            return list(self._cut.own) == list(other._cut.own)
+        if isinstance(other, Later):
+            mine, their = self._cut, other._cut
+            if len(mine) != len(their):
+                return False
+            if mine.shows_the_same(their):
+                return list(mine.own) == list(their.own)
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __hash__(self) -> int:
-        return hash(tuple(self._cut.turns))
+        return hash(len(self._cut))

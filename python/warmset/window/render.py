@@ -130,6 +130,9 @@ def total(
         known: Messages whose tokens are counted already.
     """
     seen = Known() if known is None else known
+    if seen.are_all(done.messages):
+        beside = extra_tokens(engine.encoding, system=done.system, tools=call.tools)
+        return sum(seen.tokens) + PER_REPLY + beside
     found = seen.find(done.messages)
     fresh = [m for m, place in zip(done.messages, found, strict=True) if place is None]
     counted = sum([seen.tokens[place] for place in found if place is not None])

@@ -286,6 +286,7 @@ impl Units {
     ) -> PyResult<bool> {
         let mut units = self.inner.write(py);
         units.set_may_continue(may_continue);
+        units.reserve(messages.size_hint().0);
         for (fact, cost) in messages {
             if !units.take(&fact, cost).map_err(raise)? {
                 return Ok(false);

@@ -57,6 +57,51 @@ def test_a_message_is_read_once_and_handed_out_as_a_copy():
     assert source.read == [1, 2, 3, 1]
 
 
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_long_list_that_is_asked_for_again_is_handed_out_as_a_copy(flat, monkeypatch):
+    monkeypatch.setattr("warmset.quote.messages.LONG", 4)
+    source = Source()
+    copies = Copies(source)
+    ids = [1, 3, 5, 7] if flat else [1, 2, 3, 4]
+    for _ in range(3):
+        messages, marks = copies.get(ids)
+        assert messages == [source.message(id_) for id_ in ids]
+        assert len(set(marks)) == 4
+        for message in messages:
+            spoil(message)
+        messages.clear()
+        marks.clear()
+    assert source.read == ids
+    assert copies.messages([*ids, 9]) == [source.message(id_) for id_ in [*ids, 9]]
+    assert copies.messages(ids[::-1]) == [source.message(id_) for id_ in ids[::-1]]
+    copies.clear()
+    source.read.clear()
+    copies.get(ids)
+    assert source.read == ids, "what was erased meanwhile is asked for again"
+
+
+def test_a_long_list_is_not_held_where_its_messages_are_not_kept(monkeypatch):
+    monkeypatch.setattr("warmset.quote.messages.LONG", 2)
+    source = Source(LARGEST + 1)
+    copies = Copies(source)
+    copies.get([1, 3])
+    copies.get([1, 3])
+    assert source.read == [1, 3, 1, 3]
+
+
+def test_a_long_list_leaves_with_the_messages_that_are_kept(monkeypatch):
+    monkeypatch.setattr("warmset.quote.messages.LONG", 2)
+    monkeypatch.setattr("warmset.quote.messages.ROOM", 80)
+    source = Source()
+    copies = Copies(source)
+    copies.get([1, 3])
+    for id_ in range(5, 21, 2):
+        copies.get([id_])
+    source.read.clear()
+    copies.get([1, 3])
+    assert source.read == [1, 3]
+
+
 def test_a_window_of_everything_shares_no_object_of_a_message():
     given = {"role": "user", "content": "one", "data": {"n": {"deep": [1]}}}
     with Memory.open(None, embedder="lexical") as memory:

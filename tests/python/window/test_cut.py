@@ -291,3 +291,25 @@ def test_late_results_of_an_open_exchange_stay(memory):
                 if isinstance(expected := expected_cut(listed, budget), tuple)
                 else expected.messages
             )
+
+
+def test_cuts_that_show_the_same_are_told_from_others_without_reading_them(memory, monkeypatch):
+    conversation = memory.conversation("a")
+    task = {"role": "user", "content": "Build the tower. " + "Brick by brick. " * 500}
+    conversation.append([task, *chat(20, start=1), {"role": "user", "content": "and now?"}])
+    whole_list, again = (conversation.fit(budget=10**6).sent for _ in range(2))
+    short, shorter = (conversation.fit(budget=budget).sent for budget in (400, 200))
+    with monkeypatch.context() as patched:
+        patched.setattr(memory._engine.copies, "messages", None)
+        assert whole_list == again
+        assert whole_list != short
+        assert short != shorter
+    assert short == conversation.fit(budget=400).sent
+    assert list(short.messages) == short.messages
+    assert short.messages != list(shorter.messages)
+    other = memory.conversation("b")
+    other.append([task, *chat(20, start=1), {"role": "user", "content": "And now?"}])
+    apart = other.fit(budget=10**6).sent
+    assert len(apart.messages) == len(whole_list.messages)
+    assert apart.messages != whole_list.messages
+    assert hash(whole_list.messages) == hash(again.messages)

@@ -12,17 +12,33 @@ pub struct Roll {
     /// Node `i` (counted from 1) holds the sum of the `i & -i` costs that end at `i`.
     tree: Vec<u128>,
     /// The first and the latest message of each unit.
-    ends: Vec<(usize, usize)>,
+    ends: Vec<(Place, Place)>,
     messages: Vec<Message>,
 }
 
 /// One message of the list.
 #[derive(Clone, Copy, Debug)]
 struct Message {
-    unit: usize,
     cost: u64,
-    /// The next message of its unit.
-    next: Option<usize>,
+    unit: Place,
+    /// The next message of its unit; [`Place::NONE`] for the last.
+    next: Place,
+}
+
+/// A position in four bytes: a list of more messages than they count would not fit into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place(u32);
+
+impl Place {
+    const NONE: Self = Self(u32::MAX);
+
+    fn of(at: usize) -> Self {
+        Self(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    fn get(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
 }
 
 /// Where a list is cut: the protected units stay, and those from `start` on.
@@ -46,6 +62,14 @@ pub struct Change {
 }
 
 impl Roll {
+    /// Make room for so many messages more, where it is known how many come.
+    pub fn reserve(&mut self, more: usize) {
+        self.costs.reserve_exact(more);
+        self.tree.reserve_exact(more);
+        self.ends.reserve_exact(more);
+        self.messages.reserve_exact(more);
+    }
+
     /// The number of units.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -67,19 +91,21 @@ impl Roll {
     /// The unit of a message.
     #[must_use]
     pub fn home(&self, message: usize) -> Option<usize> {
-        self.messages.get(message).map(|known| known.unit)
+        self.messages.get(message).map(|known| known.unit.get())
     }
 
     /// The messages of a unit, ascending; none if there is no such unit.
     pub fn members(&self, unit: usize) -> impl Iterator<Item = usize> + '_ {
         let first = self.ends.get(unit).map(|ends| ends.0);
-        std::iter::successors(first, |at| self.messages.get(*at)?.next)
+        let next = |at: &Place| self.messages.get(at.get()).map(|known| known.next);
+        std::iter::successors(first, move |at| next(at).filter(|at| *at != Place::NONE))
+            .map(Place::get)
     }
 
     /// The latest message of a unit.
     #[must_use]
     pub fn last(&self, unit: usize) -> Option<usize> {
-        self.ends.get(unit).map(|ends| ends.1)
+        self.ends.get(unit).map(|ends| ends.1.get())
     }
 
     /// What a unit costs; 0 if there is no such unit.
@@ -100,11 +126,12 @@ impl Roll {
         }
         self.tree.push(sum);
         self.costs.push(cost);
-        self.ends.push((self.messages.len(), self.messages.len()));
+        let at = Place::of(self.messages.len());
+        self.ends.push((at, at));
         self.messages.push(Message {
-            unit: node - 1,
             cost,
-            next: None,
+            unit: Place::of(node - 1),
+            next: Place::NONE,
         });
         node - 1
     }
@@ -115,22 +142,22 @@ impl Roll {
     /// [`Error::Argument`] when there is no such unit.
     pub fn join(&mut self, unit: usize, cost: u64) -> Result<()> {
         let length = self.costs.len();
-        let message = self.messages.len();
+        let message = Place::of(self.messages.len());
         let known = self.costs.get_mut(unit).ok_or_else(|| Error::Argument {
             name: "unit",
             expected: format!("a position below {length}"),
             found: unit.to_string(),
         })?;
         if let Some(ends) = self.ends.get_mut(unit) {
-            if let Some(last) = self.messages.get_mut(ends.1) {
-                last.next = Some(message);
+            if let Some(last) = self.messages.get_mut(ends.1.get()) {
+                last.next = message;
             }
             ends.1 = message;
         }
         self.messages.push(Message {
-            unit,
             cost,
-            next: None,
+            unit: Place::of(unit),
+            next: Place::NONE,
         });
         let more = cost.min(u64::MAX - *known); // counts saturate
         *known += more;
@@ -208,10 +235,10 @@ impl Roll {
         let first = self
             .ends
             .get(start)
-            .map_or(self.messages.len(), |ends| ends.0);
+            .map_or(self.messages.len(), |ends| ends.0.get());
         let late = self.messages.iter().enumerate().skip(first);
         kept.extend(
-            late.filter(|(_, message)| message.unit >= start)
+            late.filter(|(_, message)| message.unit.get() >= start)
                 .map(|(at, _)| at),
         );
         if kept.get(early.wrapping_sub(1)) > kept.get(early) {

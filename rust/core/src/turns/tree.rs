@@ -85,8 +85,11 @@ impl Tree {
         if !same || !earlier || !ascend(&tree.ids) || !ascend(&tree.path) {
             return None;
         }
-        let said: Option<Vec<Digest>> = tree.path.iter().map(|id| tree.digest(*id)).collect();
-        tree.said = said?;
+        let mut said = Vec::with_capacity(tree.path.len());
+        for id in &tree.path {
+            said.push(tree.digest(*id)?);
+        }
+        tree.said = said;
         Some(tree)
     }
 

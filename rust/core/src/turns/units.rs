@@ -83,6 +83,14 @@ impl Units {
         self.may_continue = may_continue;
     }
 
+    /// Make room for so many messages, if none was taken up yet.
+    pub fn reserve(&mut self, messages: usize) {
+        if self.messages() == 0 {
+            self.roll.reserve(messages);
+            self.kinds.reserve_exact(messages);
+        }
+    }
+
     /// The units of a whole list, however they are tangled.
     ///
     /// # Errors

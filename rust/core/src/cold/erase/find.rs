@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
-use crate::interrupt;
 
 use crate::cold::defect::{Defect, on};
 use crate::cold::erase::Scope;
@@ -55,19 +54,15 @@ pub(super) fn find(shelf: &Shelf, scope: Scope<'_>) -> Result<Found> {
     let (mut found, mut web) = (Found::default(), Web::default());
     let index = shelf.known()?;
     for segment in &index.segments {
-        for entry in segment.listing()?.contents.entries.iter() {
-            interrupt::check()?;
+        let listing = segment.listing()?;
+        let left = listing.contents.entries.iter().filter(|entry| {
+            !Kind::from_code(entry.kind).is_own() && !index.erasures.covers_seq(entry.seq)
+        });
+        segment.source.each_tied(left, |entry, ties| {
+            if index.erasures.covers_key(entry.seq, &ties.key) {
+                return Ok(());
+            }
             let kind = Kind::from_code(entry.kind);
-            if index.erasures.covers_seq(entry.seq) || kind.is_own() {
-                continue;
-            }
-            let ties = match segment.source.ties(entry) {
-                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
-                other => other?,
-            };
-            if index.erasures.covers(entry.seq, &ties.key) {
-                continue;
-            }
             let begins = match scope {
                 Scope::Prefix(parts) => {
                     ties.key.len() >= parts.len()
@@ -86,7 +81,8 @@ pub(super) fn find(shelf: &Shelf, scope: Scope<'_>) -> Result<Found> {
                 found.taken.extend(made);
             }
             web.add(entry.seq, kind, &ties, &shelf.uuid);
-        }
+            Ok(())
+        })?;
     }
     let roots = found.records.union(&found.taken).copied().collect();
     found.derived = web.tied_to(&roots);

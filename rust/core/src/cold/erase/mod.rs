@@ -24,7 +24,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::entry::{Kind, Seq};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interrupt;
 
 use crate::cold::defect::{Defect, on};
@@ -193,21 +193,26 @@ pub(super) fn erased_in(shelf: &Shelf, at: usize) -> Result<Option<BTreeSet<u64>
         return Ok(None);
     };
     let mut gone = BTreeSet::new();
-    for entry in segment.listing()?.contents.entries.iter() {
+    let listing = segment.listing()?;
+    for entry in listing.contents.entries.iter() {
         interrupt::check()?;
-        if is_bookkeeping(&entry) {
-            continue;
-        }
-        let erased = erasures.covers_seq(entry.seq)
-            || !erasures.are_ids()
-                && match segment.source.ties(entry) {
-                    Ok(ties) => erasures.covers(entry.seq, &ties.key),
-                    Err(Error::Corrupt { .. } | Error::Truncated { .. }) => false,
-                    Err(other) => return Err(other),
-                };
-        if erased {
+        if !is_bookkeeping(&entry) && erasures.covers_seq(entry.seq) {
             gone.insert(entry.seq);
         }
     }
+    if erasures.are_ids() {
+        return Ok((!gone.is_empty()).then_some(gone));
+    }
+    let left = listing
+        .contents
+        .entries
+        .iter()
+        .filter(|entry| !is_bookkeeping(entry) && !erasures.covers_seq(entry.seq));
+    segment.source.each_tied(left, |entry, ties| {
+        if erasures.covers_key(entry.seq, &ties.key) {
+            gone.insert(entry.seq);
+        }
+        Ok(())
+    })?;
     Ok((!gone.is_empty()).then_some(gone))
 }

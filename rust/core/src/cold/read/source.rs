@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 use crate::cold::crypt::cipher::{KeyId, key_of_record, open_record};
 use crate::cold::crypt::keyring::Keyring;
@@ -16,6 +17,7 @@ use crate::cold::format::header::Header;
 use crate::cold::map::Map;
 use crate::cold::medium::{MediumFile, read_full, refused};
 use crate::cold::options::Read;
+use crate::cold::read::window::Window;
 use crate::cold::record::{Outline, Record, content_hash};
 use crate::cold::report::{Damage, DamageKind};
 
@@ -199,7 +201,43 @@ impl Source {
         let header = self.header_in(entry, &bytes)?;
         let len = wide(HEADER).saturating_add(header.front_len());
         let bytes = self.bytes(entry.offset, len.min(entry.len))?;
-        let front = header.front(&bytes);
+        self.ties_in(entry, &header, &bytes)
+    }
+
+    /// Tells what the records of many entries are tied to, in their order, as [`ties`](Self::ties) does
+    /// for one; those that cannot be read are left out. The file is read front to back, in large pieces.
+    ///
+    /// # Errors
+    ///
+    /// What `look` answers; [`Error::Interrupted`]; what the operating system answers.
+    pub(in crate::cold) fn each_tied(
+        &self,
+        entries: impl Iterator<Item = Entry>,
+        mut look: impl FnMut(Entry, Ties) -> Result<()>,
+    ) -> Result<()> {
+        let trouble = |error| refused("read", &self.path, error);
+        let mut window = Window::new(&*self.file, self.len()?);
+        for entry in entries {
+            interrupt::check()?;
+            let head = window.get(entry.offset, wide(HEADER)).map_err(trouble)?;
+            let header = head.and_then(|bytes| self.header_in(entry, bytes).ok());
+            let Some(header) = header else {
+                continue;
+            };
+            let len = wide(HEADER).saturating_add(header.front_len());
+            let bytes = window.get(entry.offset, len.min(entry.len));
+            let Some(bytes) = bytes.map_err(trouble)? else {
+                continue;
+            };
+            if let Ok(ties) = self.ties_in(entry, &header, bytes) {
+                look(entry, ties)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ties_in(&self, entry: Entry, header: &RecordHeader, bytes: &[u8]) -> Result<Ties> {
+        let front = header.front(bytes);
         let front = front.map_err(|detail| self.corrupt(entry, detail))?;
         let of = front.links.and_then(|links| links.of);
         Ok(Ties {

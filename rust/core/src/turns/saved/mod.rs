@@ -23,7 +23,7 @@ mod write;
 use std::ops::Range;
 
 use self::encode::{ROW, read_links, read_names, row_of};
-use super::rows::{Row, Rows};
+use super::rows::Rows;
 use super::talk::Turns;
 use super::tree::{Digest, ROOT, Tree};
 use crate::entry::Seq;
@@ -383,9 +383,12 @@ impl Saved {
         let path = self.ids(Column::Paths, span(from.path, to.path))?;
         let tree = Tree::restored(ids, parents, digests.to_vec(), path)
             .ok_or_else(|| odd("its messages do not make a tree"))?;
-        let rows = self.packed.entries::<ROW>(Column::Rows.number(), turns)?;
-        let rows: Option<Vec<Row>> = rows.iter().map(row_of).collect();
-        let mut rows = Rows::restored(rows.ok_or_else(|| odd("a row has unknown numbers"))?);
+        let packed = self.packed.entries::<ROW>(Column::Rows.number(), turns)?;
+        let mut rows = Vec::with_capacity(packed.len());
+        for row in packed {
+            rows.push(row_of(row).ok_or_else(|| odd("a row has unknown numbers"))?);
+        }
+        let mut rows = Rows::restored(rows);
         let bytes = self
             .packed
             .read(Column::Links.number(), span(from.links, to.links))?;
