@@ -51,7 +51,7 @@ class Backlog:
         self._taken: list[Job] = []
         self._again: set[Job] = set()  # contexts that were asked for while they were made
         self._asked: set[Job] = set()
-        self._turns = 0  # a count of the failed ones, to answer quickly
+        self._turns: set[int] = set()  # those of asked jobs for their own vectors
         self._failed: dict[Job, _Failure] = {}
         self._tried: dict[Job, int] = {}
         self._deferred: int | None = None
@@ -191,9 +191,8 @@ class Backlog:
     def pending(self, wanted: Callable[[int], bool] | None = None) -> int:
         """Count the turns without vectors that did not fail, all or those that are wanted."""
         if wanted is None:
-            return self._turns + len(self._unqueued) + len(self._looking or ())
-        queued = (job.id for job in self._asked if job.view == "turn")
-        return sum(map(wanted, chain(queued, self._unqueued, self._looking or ())))
+            return len(self._turns) + len(self._unqueued) + len(self._looking or ())
+        return sum(map(wanted, chain(self._turns, self._unqueued, self._looking or ())))
 
     def waits_for(self, wanted: Callable[[int], bool]) -> bool:
         """Whether a job of a wanted turn is to be done; failed jobs are not waited for."""
@@ -208,7 +207,7 @@ class Backlog:
         self._asked.add(job)
         self._queue.append(job)
         if job.view == "turn":
-            self._turns += 1
+            self._turns.add(job.id)
             self._found(job.id)
 
     def _found(self, turn: int) -> None:
@@ -227,5 +226,5 @@ class Backlog:
         return one is not None and one.due is not None
 
 
-def _turns(jobs: Iterable[Job]) -> int:
-    return sum(job.view == "turn" for job in jobs)
+def _turns(jobs: Iterable[Job]) -> set[int]:
+    return {job.id for job in jobs if job.view == "turn"}

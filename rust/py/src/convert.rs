@@ -1,5 +1,7 @@
 //! From Python objects to the core's words: arrays, ids, filters, texts.
 
+use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
+use half::{bf16, f16};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -34,7 +36,7 @@ impl Matrix {
 }
 
 /// A vector or a matrix of real numbers as `f32`, copied out of the interpreter's reach: once where it
-/// lies row after row in `f32` already, otherwise after numpy converted it.
+/// lies row after row in `f32`, in half precision or as bfloat16, otherwise after numpy converted it.
 ///
 /// # Errors
 /// `InvalidInputError` for anything that is not a one- or two-dimensional array of real numbers.
@@ -60,6 +62,13 @@ pub(crate) fn matrix(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Matrix> {
             "{name}: expected real numbers (float32 is taken as it is), found dtype {dtype}"
         )));
     }
+    if matches!(dtype.as_str(), "float16" | "bfloat16") {
+        let array = numpy.call_method1("require", (array, py.None(), ["C", "A"]))?;
+        let bits = array.call_method1(intern!(py, "view"), ("uint16",))?;
+        let bits = bits.cast::<PyArrayDyn<u16>>();
+        let bits = bits.map_err(|_| invalid(&format!("{name}: cannot be read as {dtype}")))?;
+        return widened(bits, dtype == "bfloat16", name);
+    }
     // A number that f32 cannot hold becomes an infinity, which is refused with its row.
     let quiet = PyDict::new(py);
     quiet.set_item("over", "ignore")?;
@@ -74,17 +83,33 @@ pub(crate) fn matrix(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Matrix> {
     copied(array, name)
 }
 
+/// The numbers of a contiguous, aligned array of 16 bits each; every one is a number of `f32`.
+fn widened(array: &Bound<'_, PyArrayDyn<u16>>, brain: bool, name: &str) -> PyResult<Matrix> {
+    let columns = columns(array.shape(), name)?;
+    let bits = array.try_readonly().map_err(|e| invalid(&e.to_string()))?;
+    let bits = bits.as_slice().map_err(|e| invalid(&e.to_string()))?;
+    let values = if brain {
+        bits.reinterpret_cast::<bf16>().to_f32_vec()
+    } else {
+        bits.reinterpret_cast::<f16>().to_f32_vec()
+    };
+    Ok(Matrix { values, columns })
+}
+
+/// The number of columns of a vector or a matrix.
+fn columns(shape: &[usize], name: &str) -> PyResult<usize> {
+    match shape {
+        [] => Ok(1),
+        [columns] | [_, columns] => Ok(*columns),
+        shape => Err(invalid(&format!(
+            "{name}: expected a vector or a matrix, found shape {shape:?}"
+        ))),
+    }
+}
+
 /// The values of a contiguous, aligned array.
 fn copied(array: &Bound<'_, PyArrayDyn<f32>>, name: &str) -> PyResult<Matrix> {
-    let columns = match array.shape() {
-        [] => 1,
-        [columns] | [_, columns] => *columns,
-        shape => {
-            return Err(invalid(&format!(
-                "{name}: expected a vector or a matrix, found shape {shape:?}"
-            )));
-        }
-    };
+    let columns = columns(array.shape(), name)?;
     let values = array.try_readonly().map_err(|e| invalid(&e.to_string()))?;
     let values = values.as_slice().map_err(|e| invalid(&e.to_string()))?;
     Ok(Matrix {
