@@ -158,7 +158,7 @@ def test_every_operator_is_one_that_cosmic_ray_has() -> None:
         ("python/warmset/memory.py", "memory"),
         ("python/warmset/conversation.py", "memory"),
         ("python/warmset/receipts.py", "words"),
-        ("rust/core/src/hot/saved/mod.rs", "rust/hot"),
+        ("rust/core/src/hot/file/mod.rs", "rust/hot"),
         ("rust/core/src/entry.rs", "rust/entry"),
         ("rust/py/src/lib.rs", "rust/py"),
     ],
@@ -217,7 +217,7 @@ def test_scores() -> None:
 
 
 def test_a_rust_sample_is_that_of_its_seed_and_takes_stages_in_turn() -> None:
-    files = ["rust/core/src/hot/topk.rs", "rust/core/src/pack/mod.rs"]
+    files = ["rust/core/src/hot/scan/topk.rs", "rust/core/src/pack/mod.rs"]
     every = [mutant(file, line, str(n)) for file in files for line in range(9) for n in range(3)]
     one = rust_sample(every, 6, 1)
     assert one == rust_sample(list(reversed(every)), 6, 1)

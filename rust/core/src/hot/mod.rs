@@ -6,78 +6,40 @@
 //!
 //! ```text
 //! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …); filter ─▶ slots
-//! rows      slot ─▶ rows of f32, in segments           dense score of a slot = its best row
-//! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
-//!           head, spread: which codes, basis: of what, margin: what they are worth
-//! desk      rows from here and there                   scored in full side by side
-//! cascade   query + rows                              estimates; sieve: the rows that may be among the
-//!                                                     best, then the best
-//! terms     text ─▶ terms                              words, names and their parts
-//! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
-//! index     catalog + rows                             exact top-k for vectors alone; threads share it
-//! lexical   lexicon + ids                              exact top-k for terms alone
-//! traits    slot ─▶ questions, times, numbers          read out of the text by the caller
-//! fusion    a pool of candidates                       all signals in one score
-//! retriever catalog + rows + lexicon + traits          fused top-k with its terms
-//!
-//! persist   index, retriever ─▶ saved ─▶ section ─▶ column
-//!                                                      a file's values, read where they lie, checked
-//!                                                      a block at a time, copied when they change
+//! vectors   slot ─▶ rows of f32, in segments; dense score of a slot = its best row; index: vectors alone
+//! codes     rows ─▶ coarse and fine codes             bounds of a row's score, a tenth of the bytes
+//! scan      query + rows                              estimates ─▶ the rows that may be among the best
+//!                                                     ─▶ their scores in full ─▶ the best k
+//! terms     text ─▶ terms                             words, names and their parts
+//! lexicon   term ─▶ postings, one part a conversation lexical score = normalised BM25; index: terms alone
+//! fused     a pool of candidates                      all signals in one score; traits read out of a text
+//! file      what is known ─▶ sections ─▶ columns      values that are read where they lie, checked a block
+//!                                                     at a time, copied when they change
 //! ```
 //!
 //! This stage opens no file: whoever saves or opens an index brings the bytes (see [`mod@crate::file`]).
 
-mod basis;
-mod buffer;
-mod cascade;
 mod catalog;
-mod coarse;
 mod codes;
-mod column;
-mod desk;
-mod explain;
+mod file;
 mod filter;
-mod fine;
-mod fusion;
-mod head;
-mod hunt;
-mod index;
-mod lexical;
+mod fused;
 mod lexicon;
-mod linear;
-mod margin;
-mod persist;
-mod pieces;
-mod probe;
-mod retriever;
-mod retriever_saved;
-mod retriever_vectors;
-mod rows;
-mod rows_saved;
-mod saved;
-mod section;
-mod segment;
-mod segment_saved;
-mod sieve;
-mod signals;
-mod spread;
+mod scan;
 mod terms;
-mod threads;
-mod topk;
-mod traits;
 mod vectors;
 
 pub use crate::packed::SharedBytes;
-pub use explain::{Explanation, Steps};
+pub use codes::head::Head;
+pub use file::persist::Opening;
+pub use file::retriever::Coverage;
 pub use filter::{Branches, Filter, Labels};
-pub use head::Head;
-pub use index::{Batch, Index, Neighbours};
-pub use lexical::LexicalIndex;
+pub use fused::retriever::Retriever;
+pub use fused::signals::{Cue, Scored, Weights};
+pub use fused::traits::{Days, Traits};
 pub use lexicon::Bm25;
-pub use persist::Opening;
-pub use retriever::Retriever;
-pub use retriever_saved::Coverage;
-pub use signals::{Cue, Scored, Weights};
+pub use lexicon::index::LexicalIndex;
+pub use scan::explain::{Explanation, Steps};
 pub use terms::terms;
-pub use traits::{Days, Traits};
-pub use vectors::Metric;
+pub use vectors::index::{Batch, Index, Neighbours};
+pub use vectors::metric::Metric;

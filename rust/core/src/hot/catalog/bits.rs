@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::kept::Kept;
 use super::{Slot, position};
 use crate::error::Result;
-use crate::hot::column::Column;
-use crate::hot::saved::{Saved, Writer};
+use crate::hot::file::column::Column;
+use crate::hot::file::{Saved, Writer};
 
 /// One bit a slot, 64 slots a word, the lowest bit first; 0 beyond the last slot.
 #[derive(Debug, Default)]

@@ -9,9 +9,9 @@ use super::kept::Kept;
 use super::labels::LabelColumns;
 use super::position;
 use crate::error::Result;
-use crate::hot::column::Column;
+use crate::hot::file::column::Column;
+use crate::hot::file::{Saved, Writer};
 use crate::hot::filter::{Filter, Labels};
-use crate::hot::saved::{Saved, Writer};
 
 /// The slots of a block.
 pub(super) const SLOTS: usize = 4_096;

@@ -10,8 +10,8 @@ use std::ops::Range;
 use super::kept::Kept;
 use super::{Slot, position};
 use crate::error::Result;
-use crate::hot::column::Column;
-use crate::hot::saved::{Saved, Writer};
+use crate::hot::file::column::Column;
+use crate::hot::file::{Saved, Writer};
 
 /// A list of wanted ids that is at least the length of a column over this is merged with it.
 const MERGE: usize = 16;

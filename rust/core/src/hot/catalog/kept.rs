@@ -7,8 +7,8 @@ use std::ops::Range;
 use bytemuck::Pod;
 
 use super::{Slot, position};
-use crate::hot::column::Column;
-use crate::hot::saved::Writer;
+use crate::hot::file::Writer;
+use crate::hot::file::column::Column;
 
 /// The kept slots as runs of neighbours, ascending.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Kept {
             self.runs.iter().try_for_each(|run| {
                 let run = position(run.start)..position(run.end);
                 column
-                    .pieces(run)
+                    .row_sets(run)
                     .into_iter()
                     .try_for_each(|piece| section.values(piece))
             })

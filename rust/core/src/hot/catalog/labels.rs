@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use super::kept::Kept;
 use crate::error::Result;
-use crate::hot::column::Column;
+use crate::hot::file::column::Column;
+use crate::hot::file::{Saved, Writer};
 use crate::hot::filter::{Filter, Labels};
-use crate::hot::saved::{Saved, Writer};
 
 /// Every label but `live`, which is a bit.
 #[derive(Debug, Default)]

@@ -33,8 +33,8 @@ use self::places::Places;
 pub(super) use self::selection::Selection;
 pub(super) use self::ties::Ties;
 use super::filter::{Branches, Filter, Labels};
-use super::saved::{Saved, Writer};
 use crate::error::{Error, Result};
+use crate::hot::file::{Saved, Writer};
 
 /// An entry's position in every column.
 pub(super) type Slot = u32;

@@ -13,8 +13,8 @@ use super::kept::Kept;
 use super::labels::LabelColumns;
 use super::{Slot, position};
 use crate::error::Result;
-use crate::hot::column::Column;
-use crate::hot::saved::{Saved, Writer};
+use crate::hot::file::column::Column;
+use crate::hot::file::{Saved, Writer};
 
 /// A tenant and one of its conversations.
 pub(super) type Key = (u32, u32);

@@ -14,6 +14,7 @@
 //! ```
 
 mod bm25;
+pub(in crate::hot) mod index;
 mod part;
 mod postings;
 mod ranking;
@@ -25,8 +26,8 @@ mod write;
 use std::collections::HashMap;
 
 use super::catalog::{Slot, position};
-use super::topk::Ranked;
 use crate::error::Result;
+use crate::hot::scan::topk::Ranked;
 use crate::packed::SharedBytes;
 use part::Part;
 use postings::Marks;

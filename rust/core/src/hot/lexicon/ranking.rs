@@ -21,7 +21,7 @@ use super::postings::{self, Marks, Posting, doc, times};
 use super::saved::Saved;
 use super::{Slot, position};
 use crate::error::Result;
-use crate::hot::topk::Ranked;
+use crate::hot::scan::topk::Ranked;
 
 /// Documents in one window: as many accumulators as a fast cache holds.
 const WINDOW: u32 = 4096;

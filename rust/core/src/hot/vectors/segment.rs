@@ -1,0 +1,216 @@
+//! Rows that lie together: in full, and as codes of one model.
+//!
+//! A segment holds at most [`SEGMENT`] rows. How it is coded is decided when it has a few thousand, from
+//! how their energy is spread, and again when that has moved; the next segment begins as this one ended.
+//! Answers never depend on it.
+
+use std::ops::Range;
+
+use crate::hot::codes::basis::Basis;
+use crate::hot::codes::error_bound::Slack;
+use crate::hot::codes::head::{DIRECTIONS, Head, Model};
+use crate::hot::codes::segment_codes::Codes;
+use crate::hot::file::column::Column;
+use crate::simd::quantise::TOGETHER;
+use crate::simd::{Lanes, Scanner};
+
+/// Rows of a full segment; whole blocks.
+pub(in crate::hot) const SEGMENT: usize = 1 << 16;
+
+/// Numbers of rows at which a segment looks at how they lie.
+const LOOKS: [usize; 2] = [1 << 12, 1 << 15];
+
+/// Rows that are looked at, and values: rows of very many dimensions are fewer.
+const SAMPLE: usize = 1 << 12;
+const SAMPLE_VALUES: usize = 1 << 22;
+
+/// What is unseen may grow by this before a projection is fitted anew: a share, and a little.
+const DRIFT: (f64, f64) = (1.25, 0.02);
+
+/// Rows with their codes.
+#[derive(Debug)]
+pub(in crate::hot) struct Segment {
+    dim: usize,
+    /// Blocks of floats in one row.
+    width: usize,
+    slack: Slack,
+    pub(in crate::hot) rows: Column<Lanes>,
+    pub(in crate::hot) count: usize,
+    head: Head,
+    scanner: Scanner,
+    pub(in crate::hot) codes: Codes,
+    scratch: Vec<Lanes>,
+}
+
+impl Segment {
+    /// An empty segment that begins with a model; [`Model::Plain`] until there are rows to code.
+    pub(in crate::hot) fn new(dim: usize, head: Head, scanner: Scanner, model: Model) -> Self {
+        Self {
+            dim,
+            width: dim.div_ceil(crate::simd::LANES),
+            slack: Slack::of(dim),
+            rows: Column::default(),
+            count: 0,
+            head,
+            scanner,
+            codes: Codes::new(model, dim),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The number of rows, holes among them.
+    pub(in crate::hot) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The number of rows that have codes, if the segment has any; at most a few at the end have none.
+    pub(in crate::hot) fn coded(&self) -> usize {
+        coded(self.count)
+    }
+
+    /// The codes, if the rows have any.
+    pub(in crate::hot) fn codes(&self) -> Option<&Codes> {
+        (!matches!(self.codes.model, Model::Plain)).then_some(&self.codes)
+    }
+
+    /// How its rows are coded.
+    pub(in crate::hot) fn model(&self) -> &Model {
+        &self.codes.model
+    }
+
+    /// Blocks of floats in one row.
+    pub(in crate::hot) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Bytes of a row in full.
+    pub(in crate::hot) fn bytes(&self) -> usize {
+        self.width * size_of::<Lanes>()
+    }
+
+    /// Makes room for so many rows more, at once.
+    pub(in crate::hot) fn reserve(&mut self, rows: usize) {
+        let rows = (self.count + rows).min(SEGMENT);
+        self.rows
+            .reserve((rows * self.width).saturating_sub(self.rows.len()));
+        self.codes.reserve(rows);
+    }
+
+    /// Adds a row, as long as there are fewer than [`SEGMENT`]. Rows are coded a few at a time.
+    pub(in crate::hot) fn push(&mut self, row: &[f32]) {
+        self.scratch.clear();
+        Lanes::extend(&mut self.scratch, row);
+        self.rows.extend(&self.scratch);
+        self.count += 1;
+        if !self.count.is_multiple_of(TOGETHER) {
+            return;
+        }
+        let begins = self.head.from(self.dim, self.scanner);
+        if self.codes().is_some() {
+            self.encode(self.count - TOGETHER..self.count);
+            if LOOKS.contains(&self.count) && self.moved() {
+                let now = &self.codes.model;
+                let model =
+                    self.head
+                        .settled(now, self.dim, self.scanner, (&self.sample(), self.count));
+                if let Some(model) = model {
+                    self.recode(model);
+                }
+            }
+        } else if begins.is_some_and(|from| from <= self.count) {
+            self.begin();
+        }
+    }
+
+    /// Codes the rows that are there, as the head wants it.
+    pub(in crate::hot) fn begin(&mut self) {
+        let count = DIRECTIONS.min(self.dim);
+        let basis = || Basis::fit(self.scanner, self.dim, &self.sample(), count);
+        let model = self.head.first(basis);
+        self.recode(model);
+    }
+
+    /// Writes another row in place of one.
+    pub(in crate::hot) fn replace(&mut self, at: usize, row: &[f32]) {
+        let mut blocks = Vec::with_capacity(self.width);
+        Lanes::extend(&mut blocks, row);
+        if let Some(place) = self.rows.slice_mut(at * self.width..(at + 1) * self.width) {
+            place.copy_from_slice(&blocks);
+            if at < self.coded() {
+                self.encode(at..at + 1);
+            }
+        }
+    }
+
+    /// A row in full.
+    pub(in crate::hot) fn row(&self, at: usize) -> Option<&[Lanes]> {
+        self.rows.slice(at * self.width..(at + 1) * self.width)
+    }
+
+    /// Scores rows that lie side by side; whether they are there.
+    pub(in crate::hot) fn score(&self, query: &[Lanes], first: usize, out: &mut [f32]) -> bool {
+        let saved = self.rows.cut() / self.width.max(1);
+        let (front, back) = out.split_at_mut(saved.saturating_sub(first).min(out.len()));
+        let mut start = first;
+        [front, back].into_iter().all(|part| {
+            let end = start + part.len();
+            let blocks = self.rows.slice(start * self.width..end * self.width);
+            start = end;
+            blocks.is_some_and(|blocks| {
+                self.scanner.dot_rows(query, blocks, part);
+                true
+            })
+        })
+    }
+
+    /// Whether the model is not what the rows ask for, or may not be.
+    fn moved(&self) -> bool {
+        match (&self.codes.model, self.head) {
+            (Model::Projected(basis), _) => {
+                let (share, little) = DRIFT;
+                self.codes.unseen > self.codes.square * (share * basis.unseen() + little)
+            }
+            (_, Head::Auto) => true,
+            _ => false,
+        }
+    }
+
+    /// Some of the rows, evenly spread.
+    fn sample(&self) -> Vec<&[Lanes]> {
+        let most = SAMPLE.min(SAMPLE_VALUES / self.dim.max(1)).max(1);
+        let step = self.count.div_ceil(most).max(1);
+        let rows = (0..self.count).step_by(step);
+        rows.filter_map(|at| self.row(at)).collect()
+    }
+
+    fn recode(&mut self, model: Model) {
+        self.codes = Codes::new(model, self.dim);
+        self.codes.reserve(self.count);
+        self.encode(0..self.coded());
+    }
+
+    fn encode(&mut self, rows: Range<usize>) {
+        for start in rows.clone().step_by(TOGETHER) {
+            let end = rows.end.min(start + TOGETHER);
+            let row = |at: usize| {
+                let at = (start + at).min(end - 1);
+                self.rows.slice(at * self.width..(at + 1) * self.width)
+            };
+            if let [Some(a), Some(b), Some(c), Some(d)] = [0, 1, 2, 3].map(row) {
+                let (slack, scanner) = (&self.slack, self.scanner);
+                self.codes
+                    .put(start..end, [a, b, c, d], self.dim, slack, scanner);
+            }
+        }
+    }
+}
+
+/// Of so many rows, those that have codes.
+pub(in crate::hot) fn coded(rows: usize) -> usize {
+    rows / TOGETHER * TOGETHER
+}
+
+/// The values of a row, without what pads it.
+pub(in crate::hot) fn flat(row: &[Lanes], dim: usize) -> impl Iterator<Item = f32> {
+    row.iter().flat_map(|block| block.0).take(dim)
+}
