@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benches.python import peers
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -109,16 +111,11 @@ class Numpy(Peer):
         self.rows = rows
 
     def one(self, query):
-        scores = self.rows @ query
-        top = np.argpartition(scores, len(scores) - K)[-K:]
-        return top[np.argsort(-scores[top])]
+        return peers.numpy_search(self.rows, query)[0]
 
     def many(self, queries):
         """Give the ids for several queries at once."""
-        scores = queries @ self.rows.T
-        top = np.argpartition(scores, scores.shape[1] - K, axis=1)[:, -K:]
-        order = np.argsort(-np.take_along_axis(scores, top, 1), axis=1)
-        return np.take_along_axis(top, order, 1)
+        return peers.numpy_batch(self.rows, queries)[0]
 
 
 class FastScan(Flat):

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import sys
 import time
-from itertools import count
 from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benches.python.race import Result
+from warmset.lab.bench import timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LONG = 20_000  # microseconds: calls that take longer come one at a time
-CAP = 16  # calls in one turn
 _BEGIN = time.perf_counter()
 
 
@@ -44,29 +42,9 @@ def turns(name: str, calls: dict[str, Callable[[int], object]], seconds: float) 
     Returns:
         The medians; among the notes, the fastest call and the 95th percentile of each.
     """
-    once = {}
-    for one, call in calls.items():
-        begin = time.perf_counter()
-        call(0)
-        once[one] = (time.perf_counter() - begin) * 1e6
-    turn = {one: min(CAP, max(1, int(LONG / micros))) for one, micros in once.items()}
-    spare = {one: int(many > 1) for one, many in turn.items()}
-    a_round = sum((turn[one] + spare[one]) * micros for one, micros in once.items())
-    rounds = min(60, max(3, int(seconds * 1e6 / a_round)))
-    times: dict[str, list[float]] = {one: [] for one in calls}
-    numbers = {one: count(1) for one in calls}
-    order = list(calls)
-    for done in range(rounds):
-        progress(f"{name}: round {done + 1} of {rounds}")
-        for one in order:
-            call, number = calls[one], numbers[one]
-            for place in range(spare[one] + turn[one]):
-                at = next(number)
-                begin = time.perf_counter_ns()
-                call(at)
-                if place >= spare[one]:
-                    times[one].append((time.perf_counter_ns() - begin) / 1e3)
-        order.append(order.pop(0))
+    times = timing.turns(
+        calls, seconds, progress=lambda done, of: progress(f"{name}: round {done + 1} of {of}")
+    )
     progress("")
     ours = next(iter(calls))
     result = Result(name, {one: median(found) for one, found in times.items()}, len(times[ours]))

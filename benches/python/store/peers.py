@@ -7,45 +7,20 @@ import struct
 from typing import TYPE_CHECKING
 
 from benches.python import peers
-from warmset.native import ColdStore
+from warmset.lab.bench.stores import Lmdb, Ours
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MAP = 16 << 30  # how large an LMDB may grow; it takes no room until it is used
 NAME = struct.Struct(">Q")
-KEY = [b"log"]  # of our records; the others have theirs in the statement, or none
 
 
-class Warmset:
+class Warmset(Ours):
     """Ours, through its public class."""
 
     def __init__(self, path: Path, **options: str) -> None:
-        self.store = ColdStore.open(path, **options)
+        super().__init__(path, **options)
         self.path = path
-
-    @property
-    def count(self) -> int:
-        """The number of records, each read and checked."""
-        report = self.store.verify()
-        assert not report["damages"]
-        return report["records"]
-
-    def append(self, payload: bytes) -> None:
-        """Append one record."""
-        self.store.append([("turn", KEY, b"m", payload)])
-
-    def append_all(self, payloads: list[bytes]) -> None:
-        """Append many together."""
-        self.store.append([("turn", KEY, b"m", payload) for payload in payloads])
-
-    def get(self, seq: int) -> bytes:
-        """Read one payload, which is verified."""
-        return self.store.get(seq).payload
-
-    def close(self) -> None:
-        """Close the store."""
-        self.store.close()
 
 
 class Raw(peers.RawFile):
@@ -79,44 +54,6 @@ class Sqlite(peers.Sqlite):
     def __init__(self, path: Path, **options: str | bool) -> None:
         super().__init__(path, **options)
         self.path = path
-
-
-class Lmdb:
-    """LMDB, keys ascending, so that each is put behind the last one without a search."""
-
-    def __init__(self, path: Path, *, sync: bool = True) -> None:
-        import lmdb  # noqa: PLC0415 - a peer
-
-        self.base = lmdb.open(str(path), map_size=MAP, sync=sync, metasync=sync, subdir=True)
-        self.path = path
-        self.next = self.base.stat()["entries"] + 1
-
-    @property
-    def count(self) -> int:
-        """The number of records."""
-        return self.base.stat()["entries"]
-
-    def append(self, payload: bytes) -> None:
-        """Put one record in a transaction of its own."""
-        with self.base.begin(write=True) as put:
-            put.put(NAME.pack(self.next), payload, append=True)
-        self.next += 1
-
-    def append_all(self, payloads: list[bytes]) -> None:
-        """Put many in one transaction, with one call."""
-        with self.base.begin(write=True) as put:
-            items = ((NAME.pack(at), one) for at, one in enumerate(payloads, self.next))
-            put.cursor().putmulti(items, append=True)
-        self.next += len(payloads)
-
-    def get(self, seq: int) -> bytes:
-        """Read one payload as the database is now."""
-        with self.base.begin() as read:
-            return read.get(NAME.pack(seq))
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.base.close()
 
 
 class LmdbPuts(Lmdb):

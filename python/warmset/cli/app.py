@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS: Final = {
+    "bench": ("bench:bench", "Measure warmset on this machine, beside peers that are installed."),
     "compact": (
         "compaction:compact",
         "Drop the turns of a list with the lowest scores, and show which and why.",
@@ -85,7 +86,7 @@ COMMANDS: Final = {
 """Each command with its module, which is imported when it is called, and its line in the help."""
 
 
-_OTHER_JSON: Final = ("eval", "rpc")
+_OTHER_JSON: Final = ("bench", "eval", "rpc")
 """Commands whose ``--json`` names a file, or whose output is JSON in any case."""
 
 

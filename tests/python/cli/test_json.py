@@ -15,7 +15,7 @@ from warmset import Memory, compact_context
 from warmset.cli import app
 
 LINES = [{"role": "user", "content": f"turn {n} about the ferry"} for n in range(12)]
-OTHER = {"completion", "eval", "mcp", "rpc", "unwrap", "wrap"}
+OTHER = {"bench", "completion", "eval", "mcp", "rpc", "unwrap", "wrap"}
 """Commands whose output is a script, whose --json names a file, or whose output is JSON anyway."""
 
 

@@ -76,6 +76,7 @@ def cases(folder):
     fresh = str(folder / "fresh{n}")
     lines = {
         "help": (["--help"], LIMIT),
+        "bench": (["bench"], LIMIT),
         "demo": (["demo"], LOADING),
         "demo, words": (["demo", "--words-only"], LIMIT),
         "demo, compact": (["demo", "--compact"], LIMIT),
