@@ -73,12 +73,15 @@ def test_texts_are_real_and_different():
     assert len(set(found)) == 1_500
     assert "import" in " ".join(found)
     assert found[:40] == REAL_TEXTS(40)
+    assert len(REAL_TEXTS(1_600)) == 1_600
 
 
 def test_a_python_without_sources_is_told_so(monkeypatch, tmp_path):
     monkeypatch.setattr(material.sysconfig, "get_path", lambda _: str(tmp_path))
+    material._texts.cache_clear()
     with pytest.raises(InvalidInputError, match="texts of 9999; use a Python with its sources"):
         REAL_TEXTS(9_999)
+    material._texts.cache_clear()
 
 
 @pytest.mark.parametrize("case", SMALL, ids=[one.name for one in SMALL])

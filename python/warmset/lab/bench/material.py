@@ -98,19 +98,25 @@ def _different(texts: Iterable[str]) -> Iterator[str]:
             yield text
 
 
-@cache
 def texts(n: int) -> list[str]:
-    """Return n different real texts of a turn's length.
+    """Return n different real texts of a turn's length; those of a smaller n come first.
 
     Raises:
         InvalidInputError: This Python's library has fewer.
     """
-    found = list(islice(_different(_said()), n))
+    found, rest = _texts()
+    found += islice(rest, max(0, n - len(found)))
     if len(found) < n:
         raise InvalidInputError(
             f"this Python's library has {len(found)} texts of {n}; use a Python with its sources"
         )
-    return found
+    return found[:n]
+
+
+@cache
+def _texts() -> tuple[list[str], Iterator[str]]:
+    """Return the texts that were asked for so far, and where the next ones come from."""
+    return [], _different(_said())
 
 
 @cache
