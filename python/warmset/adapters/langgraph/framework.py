@@ -78,8 +78,10 @@ def is_delta_snapshot(value: Any) -> bool:
     return made is not None and isinstance(value, made)
 
 
+_check: Any = getattr(importlib.import_module("langgraph.store.base"), "validate_op_namespace", None)
+
+
 def check_namespace(op: Op) -> None:
     """Raise `InvalidNamespaceError` if an operation names a namespace that LangGraph refuses."""
-    check = getattr(importlib.import_module("langgraph.store.base"), "validate_op_namespace", None)
-    if check is not None:  # not in versions that leave it to their stores
-        check(op)
+    if _check is not None:  # not in versions that leave it to their stores
+        _check(op)

@@ -5,15 +5,15 @@
 ```
 
 The byte 0xFF stands in no label, so an item is never taken for a namespace. Fields of the value
-that are numbers, truth values or short texts are columns, named "v." and their name; `whole` says
-whether all fields that could be are.
+that are numbers, truth values or short texts are columns, named "v." and their name; `part` says
+that not all fields that could be are.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.adapters.as_json import loaded
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from warmset._core import Cell
     from warmset.adapters.place import Place
-    from warmset.store.rows import Columns, Key
+    from warmset.store.rows import Key
 
 MARK: Final = b"\xff"
 MOST_FIELDS: Final = 64
@@ -58,7 +58,13 @@ def key_of(place: Place, namespace: Sequence[str], key: str) -> Key:
 
 def name_of(key: Sequence[bytes]) -> tuple[tuple[str, ...], str]:
     """Return the namespace and the key of the item in a cell."""
-    return tuple(part.decode() for part in key[2:-1]), key[-1][1:].decode()
+    return tuple([part.decode() for part in key[2:-1]]), key[-1][1:].decode()
+
+
+@lru_cache(maxsize=1024)  # items that were put together have the same
+def time_of(micros: int) -> datetime:
+    """Return a time that was given in microseconds since 1970 UTC."""
+    return START + timedelta(microseconds=micros)
 
 
 def item_of(cell: Cell) -> Item:
@@ -68,25 +74,25 @@ def item_of(cell: Cell) -> Item:
         value=loaded(cell.payload),
         key=key,
         namespace=namespace,
-        created_at=START + timedelta(microseconds=cell.born_at),
-        updated_at=START + timedelta(microseconds=cell.at),
+        created_at=time_of(cell.born_at),
+        updated_at=time_of(cell.at),
     )
 
 
-def found_of(item: Item, score: float | None) -> SearchItem:
-    """Return an item as a search returns it."""
-    at = item.created_at, item.updated_at
-    return SearchItem(item.namespace, item.key, item.value, *at, score)
+def found_of(cell: Cell, value: dict[str, Any], score: float | None) -> SearchItem:
+    """Return the item in a cell as a search returns it; its value was read before."""
+    namespace, key = name_of(cell.key)
+    return SearchItem(namespace, key, value, time_of(cell.born_at), time_of(cell.at), score)
 
 
 def columns_of(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a value's fields."""
-    columns: dict[str, Any] = {"whole": True}
+    columns: dict[str, Any] = {}
     for name, field in value.items():
         if not _is_scalar(field):
             continue
-        if len(columns) > MOST_FIELDS or len(name) > LONGEST or not _is_column(field):
-            columns["whole"] = False
+        if len(columns) >= MOST_FIELDS or len(name) > LONGEST or not _is_column(field):
+            columns["part"] = True
         else:
             columns[f"v.{name}"] = field
     return columns
@@ -104,7 +110,7 @@ def where_of(wanted: Mapping[str, Any] | None) -> dict[str, Any] | None:
         }
         if known and to_be_there(known):
             found.append({f"v.{name}": known})
-    return {"or": [{"whole": False}, {"and": found}]} if found else None
+    return {"or": [{"part": True}, {"and": found}]} if found else None
 
 
 def to_be_there(tests: Mapping[str, Any]) -> bool:
@@ -166,9 +172,4 @@ def _is_column(field: Any) -> bool:
     """Return whether a number or a text can be a column."""
     if isinstance(field, str):
         return len(field) <= LONGEST and field.isprintable()
-    return math.isfinite(field) and abs(field) < LARGEST
-
-
-def with_ttl(columns: Columns, minutes: float | None) -> dict[str, Any]:
-    """Return columns with the minutes after which an item expires that nobody reads."""
-    return {**columns, "ttl": None if minutes is None else float(minutes)}
+    return -LARGEST < field < LARGEST  # which no number is that is not finite

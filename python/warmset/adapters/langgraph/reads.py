@@ -6,6 +6,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.adapters.as_json import all_loaded
 from warmset.adapters.langgraph.items import (
     found_of,
     item_of,
@@ -20,7 +21,8 @@ from warmset.errors import NotFound
 from warmset.native import Patch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import TypeAlias
 
     import numpy as np
     from numpy.typing import NDArray
@@ -37,8 +39,13 @@ if TYPE_CHECKING:
     from warmset.adapters.langgraph.texts import Texts
     from warmset.adapters.place import Place
 
+    Page: TypeAlias = list[tuple[Cell, float | None]]
+
 MINUTE: Final = 60_000_000
 """Microseconds."""
+
+LISTED: Final = 1 << 16
+"""The most items that a search lists at once."""
 
 PUT_OFF: Final = 8
 """A read puts an expiry off once this part of the time has gone by, not each time."""
@@ -87,14 +94,12 @@ class Reads:
             seen: What has expired by then is not shown.
         """
         if op.query and made is not None and self._vectors is not None:
-            ranked = self._nearest(op, self._vectors, made[op.query], seen)
+            pages = self._nearest(op, self._vectors, made[op.query], seen)
         else:
-            ranked = self._changed(op, seen)
-        wanted = ((cell, item_of(cell), score) for cell, score in ranked)
-        passing = (one for one in wanted if matches(one[1].value, op.filter))
-        found = [*islice(passing, op.offset, op.offset + op.limit)]
-        self._put_off([cell for cell, *_ in found] if op.refresh_ttl else [], now, seen)
-        return [found_of(item, score) for _, item, score in found]
+            pages = self._changed(op, seen)
+        found = [*islice(_passing(pages, op.filter), op.offset, op.offset + op.limit)]
+        self._put_off((cell for cell, *_ in found) if op.refresh_ttl else (), now, seen)
+        return [found_of(*one) for one in found]
 
     def namespaces(self, op: ListNamespacesOp, *, seen: int) -> list[tuple[str, ...]]:
         """Return the namespaces that have items, in order.
@@ -110,19 +115,22 @@ class Reads:
         cut = {name if op.max_depth is None else name[: op.max_depth] for name in found}
         return sorted(cut)[op.offset : op.offset + op.limit]
 
-    def _changed(self, op: SearchOp, seen: int) -> Iterator[tuple[Cell, float | None]]:
+    def _changed(self, op: SearchOp, seen: int) -> Iterator[Page]:
         below, where = self._place.key(*op.namespace_prefix), where_of(op.filter)
-        size, last = max(1, min(op.offset + op.limit, PAGE)), None
-        while page := self._place.log.scan(
+        # A scan puts all that it has seen in order, so it is asked for all at once.
+        size, last = max(1, min(op.offset + op.limit, LISTED)), None
+        while listed := self._place.log.scan(
             below, where=where, order="changed", reverse=True, after=last, limit=size, now=seen
         ):
-            last = page[-1]
-            cells = self._place.log.view(cells=[one.key for one in page], now=seen).cells
-            yield from ((cell, None) for cell in cells if cell is not None)
+            last, size = listed[-1], LISTED
+            for begin in range(0, len(listed), PAGE):
+                keys = [one.key for one in listed[begin : begin + PAGE]]
+                cells = self._place.log.view(cells=keys, now=seen).cells
+                yield [(cell, None) for cell in cells if cell is not None]
 
     def _nearest(
         self, op: SearchOp, vectors: Vectors, query: NDArray[np.float32], seen: int
-    ) -> Iterator[tuple[Cell, float | None]]:
+    ) -> Iterator[Page]:
         where, among = where_of(op.filter), None
         if op.namespace_prefix or where is not None:
             below = self._place.key(*op.namespace_prefix)
@@ -133,9 +141,8 @@ class Reads:
             ranked = vectors.search(query, count, among)
             page = ranked[done:]
             cells = self._place.log.view(cells=[key for _, key in page], now=seen).cells
-            for (score, _), cell in zip(page, cells, strict=True):
-                if cell is not None:
-                    yield cell, score
+            pairs = zip(page, cells, strict=True)
+            yield [(cell, score) for (score, _), cell in pairs if cell is not None]
             if len(ranked) < count:
                 return
             done, count = len(ranked), count * 4
@@ -143,14 +150,25 @@ class Reads:
     def _put_off(self, cells: Iterable[Cell], now: int, seen: int) -> None:
         """Let items that were read expire later; one that was deleted meanwhile stays so."""
         for cell in cells:
-            minutes: Any = cell.columns.get("ttl")
-            if minutes is None or cell.expires is None:
+            if cell.expires is None:
                 continue
+            minutes: Any = cell.columns["ttl"]
             expires = now + int(minutes * MINUTE)
             if expires - cell.expires >= minutes * MINUTE / PUT_OFF:
                 later = Patch(cell.key, cell.columns, version=cell.version, expires=expires)
                 with suppress(NotFound):
                     self._place.log.write([later], now=seen, depth=self._place.depth, sync=False)
+
+
+def _passing(
+    pages: Iterable[Page], wanted: Mapping[str, Any] | None
+) -> Iterator[tuple[Cell, dict[str, Any], float | None]]:
+    """Return the cells that a filter finds, with their values and scores."""
+    for page in pages:
+        values = all_loaded(cell.payload for cell, _ in page)
+        for (cell, score), value in zip(page, values, strict=True):
+            if matches(value, wanted):
+                yield cell, value, score
 
 
 def _fits(namespace: tuple[str, ...], condition: MatchCondition) -> bool:

@@ -18,7 +18,7 @@ from warmset.adapters.langgraph.framework import (
     SearchOp,
     check_namespace,
 )
-from warmset.adapters.langgraph.items import columns_of, key_of, with_ttl
+from warmset.adapters.langgraph.items import columns_of, key_of
 from warmset.adapters.langgraph.reads import Reads
 from warmset.adapters.langgraph.texts import Texts
 from warmset.adapters.place import Delete, Place
@@ -145,7 +145,9 @@ class WarmsetStore(BaseStore):
                 rows.append(Remove(key))
                 gone.append(key)
                 continue
-            columns, own = with_ttl(columns_of(op.value), op.ttl), b""
+            columns, own = columns_of(op.value), b""
+            if op.ttl is not None:
+                columns["ttl"] = float(op.ttl)
             if self._texts is not None and made is not None and (said := self._texts.of(op)):
                 own = np.stack([made[text] for text in said]).astype("<f4").tobytes()
                 columns["dims"] = self._texts.dims

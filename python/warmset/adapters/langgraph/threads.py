@@ -149,15 +149,16 @@ class Threads:
         while (cell := log.get(key)) is not None:
             held = self.read(cell)
             checkpoint = held["checkpoint"]
-            channels = checkpoint["channel_versions"].items()
-            blobs = [self.key(thread, "b", namespace, *channel) for channel in channels]
+            channels, below = checkpoint["channel_versions"], self.key(thread, "b", namespace)
+            blobs = [(*below, str(channel), str(at)) for channel, at in channels.items()]
             writes = [one.key for one in self.written(thread, namespace, name)]
-            again, *found = log.view(cells=[key, *blobs, *writes]).cells
-            if again is None or again.version != cell.version:
+            found = log.view(cells=[*blobs, *writes]).cells
+            if log.version(key) != cell.version:
                 continue
-            values = dict(zip(checkpoint["channel_versions"], found, strict=False))
             checkpoint["channel_values"] = {
-                channel: self.value(one) for channel, one in values.items() if one is not None
+                channel: self.value(one)
+                for channel, one in zip(channels, found, strict=False)
+                if one is not None
             }
             pending = sorted(map(_order, filter(None, found[len(blobs) :])), key=lambda one: one[0])
             parent = cell.columns["parent"]

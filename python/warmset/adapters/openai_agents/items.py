@@ -1,7 +1,8 @@
-"""How items lie in a list of the log: an entry holds a few of them, as a JSON array.
+"""How items lie in a list of the log: an entry holds a few of them, JSON, one a line.
 
 A turn is one or two entries of one item; a history that is added at once takes an entry for each 16
-items, which is read and written several times as fast as one for each.
+items, which is read and written several times as fast as one for each. JSON of one line holds no
+line feed, so an item is taken off an entry without reading the others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 TOGETHER: Final = 16
 """The most items of an entry: taking one back writes the others of its entry again."""
 
+END: Final = b"\n"
+"""What stands between two items."""
+
 FIRST: Final = 4
 """Entries that are read at first for the newest items; four times as many each time after that."""
 
@@ -33,18 +37,23 @@ def rows(list_: Key, items: Sequence[Any]) -> list[Add]:
         TypeError: An item is not what JSON can hold.
     """
     parts = (items[at : at + TOGETHER] for at in range(0, len(items), TOGETHER))
-    return [Add(list_, dumped(part)) for part in parts]
+    return [Add(list_, END.join(map(dumped, part))) for part in parts]
 
 
 def read(entry: Entry) -> list[Any]:
     """Return the items of an entry."""
-    found: list[Any] = loaded(entry.payload)
-    return found
+    return read_all([entry])
 
 
 def read_all(entries: Iterable[Entry]) -> list[Any]:
     """Return the items of entries, in order."""
-    return [item for items in all_loaded(one.payload for one in entries) for item in items]
+    return all_loaded(one.payload.replace(END, b",") for one in entries)
+
+
+def without_last(list_: Key, entry: Entry) -> tuple[Any, list[Add]]:
+    """Return the last item of an entry, and what adds the others of it again."""
+    before, _, last = entry.payload.rpartition(END)
+    return loaded(last), [Add(list_, before)] if before else []
 
 
 def newest(log: Log, list_: Key, count: int) -> tuple[list[tuple[Entry, list[Any]]], bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from warmset._support.aio import in_thread, in_thread_to_the_end
 from warmset.adapters.openai_agents.framework import SessionABC, settings_of, snapshot
-from warmset.adapters.openai_agents.items import newest, read, read_all, rows
+from warmset.adapters.openai_agents.items import newest, read, read_all, rows, without_last
 from warmset.adapters.place import PAGE, Delete, Place
 from warmset.errors import Conflict, InvalidInputError
 from warmset.native import Cut, RemoveEntries, Tail
@@ -131,12 +131,12 @@ class WarmsetSession(SessionABC):
 
     def _pop(self) -> Any | None:
         while True:
-            held, _ = newest(self._place.log, self._list, 1)
+            held = self._place.log.entries(self._list, limit=1, reverse=True)
             if not held:
                 return None
-            [(entry, [*before, item])] = held
+            item, others = without_last(self._list, held[0])
             try:
-                self._place.drop_tail(self._list, entry, rows(self._list, before))
+                self._place.drop_tail(self._list, held[0], others)
             except Conflict:
                 continue
             return item
