@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warmset._support.aio import in_thread, in_thread_to_the_end
 from warmset.adapters.as_json import all_loaded, dumped, loaded
 from warmset.adapters.claude_agent_sdk.framework import SessionStore, fold_session_summary
+from warmset.adapters.lanes import changing, reading
 from warmset.adapters.place import PAGE, Delete, Place
 from warmset.errors import Conflict, InvalidInputError
 from warmset.native import Add, Put, Version
@@ -54,30 +54,30 @@ class WarmsetSessionStore(SessionStore):
             TypeError: An entry is not what JSON can hold.
         """
         if entries:
-            await in_thread_to_the_end(self._append, key, entries)
+            await changing(self._append, key, entries)
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return the entries of a transcript; None if there is none."""
-        return await in_thread(self._load, key)
+        return await reading(self._load, key)
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """Return the sessions of a project, each with when its transcript changed last."""
-        return await in_thread(self._sessions, project_key)
+        return await reading(self._sessions, project_key)
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
         """Return the summaries of a project's sessions, as the SDK folded them."""
-        return await in_thread(self._summaries, project_key)
+        return await reading(self._summaries, project_key)
 
     async def delete(self, key: SessionKey) -> None:
         """Delete a session with all of its subpaths, or one subpath."""
         whole = key.get("subpath") is None
         gone = self._session(key) if whole else self._list(key)
-        await in_thread_to_the_end(self._place.drop, gone)
+        await changing(self._place.drop, gone)
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         """Return the subpaths of a session."""
         below = (*self._session(key), "sub")
-        found = await in_thread(self._place.log.spaces, below, depth=len(below) + 1, limit=None)
+        found = await reading(self._place.log.spaces, below, depth=len(below) + 1, limit=None)
         return [parts[-1].decode() for parts in found]
 
     def _session(self, key: SessionKey | SessionListSubkeysKey) -> Key:

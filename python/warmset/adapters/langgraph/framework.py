@@ -78,7 +78,9 @@ def is_delta_snapshot(value: Any) -> bool:
     return made is not None and isinstance(value, made)
 
 
-_check: Any = getattr(importlib.import_module("langgraph.store.base"), "validate_op_namespace", None)
+_check: Any = getattr(
+    importlib.import_module("langgraph.store.base"), "validate_op_namespace", None
+)
 
 
 def check_namespace(op: Op) -> None:

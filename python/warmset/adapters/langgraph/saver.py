@@ -6,7 +6,8 @@ import random
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from warmset._support.aio import in_thread, twin
+from warmset._support.aio import twin
+from warmset.adapters.lanes import changing, reading
 from warmset.adapters.langgraph.framework import (
     BaseCheckpointSaver,
     get_checkpoint_id,
@@ -214,18 +215,18 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
     ) -> AsyncIterator[CheckpointTuple]:
         """List checkpoints as `list` does, a few at a time in a thread."""
         found = self.list(config, filter=filter, before=before, limit=limit)
-        while several := await in_thread(lambda: [*islice(found, _AT_ONCE)]):
+        while several := await reading(lambda: [*islice(found, _AT_ONCE)]):
             for one in several:
                 yield one
 
-    aget_tuple: Any = twin(get_tuple)
-    aput: Any = twin(put, to_the_end=True)
-    aput_writes: Any = twin(put_writes, to_the_end=True)
-    adelete_thread: Any = twin(delete_thread, to_the_end=True)
-    adelete_for_runs: Any = twin(delete_for_runs, to_the_end=True)
-    acopy_thread: Any = twin(copy_thread, to_the_end=True)
-    aprune: Any = twin(prune, to_the_end=True)
-    aget_delta_channel_history: Any = twin(get_delta_channel_history)
+    aget_tuple: Any = twin(get_tuple, run_in=reading)
+    aput: Any = twin(put, to_the_end=True, run_in=changing)
+    aput_writes: Any = twin(put_writes, to_the_end=True, run_in=changing)
+    adelete_thread: Any = twin(delete_thread, to_the_end=True, run_in=changing)
+    adelete_for_runs: Any = twin(delete_for_runs, to_the_end=True, run_in=changing)
+    acopy_thread: Any = twin(copy_thread, to_the_end=True, run_in=changing)
+    aprune: Any = twin(prune, to_the_end=True, run_in=changing)
+    aget_delta_channel_history: Any = twin(get_delta_channel_history, run_in=reading)
 
     def _listed(self, config: RunnableConfig | None, before: str | None) -> Iterator[Listed]:
         """List the checkpoints that a configuration names, without reading them."""

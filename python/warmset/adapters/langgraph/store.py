@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warmset._support.aio import in_thread, in_thread_to_the_end
 from warmset.adapters.as_json import dumped
+from warmset.adapters.lanes import changing, reading
 from warmset.adapters.langgraph.framework import (
     BaseStore,
     GetOp,
@@ -97,7 +97,7 @@ class WarmsetStore(BaseStore):
         texts = self._texts
         made = None if texts is None else await texts.aembed(texts.wanted(given))
         writes = any(isinstance(op, PutOp) for op in given)
-        return await (in_thread_to_the_end if writes else in_thread)(self._run, given, made)
+        return await (changing if writes else reading)(self._run, given, made)
 
     def clear(self, namespace_prefix: Sequence[str]) -> None:
         """Delete all items whose namespaces begin with these labels.

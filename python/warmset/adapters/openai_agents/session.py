@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
-from warmset._support.aio import in_thread, in_thread_to_the_end
+from warmset.adapters.lanes import changing, reading
 from warmset.adapters.openai_agents.framework import SessionABC, settings_of, snapshot
 from warmset.adapters.openai_agents.items import newest, read, read_all, rows, without_last
 from warmset.adapters.place import PAGE, Delete, Place
@@ -68,8 +68,8 @@ class WarmsetSession(SessionABC):
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is None or limit < 0:
-            return await in_thread(self._all)
-        return await in_thread(self._newest, limit)
+            return await reading(self._all)
+        return await reading(self._newest, limit)
 
     async def add_items(self, items: list[Any]) -> None:
         """Add items at the end, all of them or none.
@@ -78,21 +78,21 @@ class WarmsetSession(SessionABC):
             TypeError: An item is not what JSON can hold.
         """
         if items:
-            await in_thread_to_the_end(self._add, items)
+            await changing(self._add, items)
 
     async def pop_item(self) -> Any | None:
         """Take back the newest item and return it; None if there is none."""
-        return await in_thread_to_the_end(self._pop)
+        return await changing(self._pop)
 
     async def clear_session(self) -> None:
         """Delete all items of the session."""
-        await in_thread_to_the_end(self._place.drop, self._list)
+        await changing(self._place.drop, self._list)
 
     async def _atomic_replace_items(self, items: list[Any]) -> bool:
         """Replace the history in one batch: what a compaction of the SDK asks for."""
         if type(self) is not WarmsetSession:  # a subclass may change what is added or read
             return False
-        await in_thread_to_the_end(self._replace, items)
+        await changing(self._replace, items)
         return True
 
     async def _get_compaction_snapshot(
@@ -107,13 +107,13 @@ class WarmsetSession(SessionABC):
         """
         if type(self) is not WarmsetSession:
             return None
-        held, complete = await in_thread(newest, self._place.log, self._list, limit)
+        held, complete = await reading(newest, self._place.log, self._list, limit)
         items = [item for _, several in held for item in several]
         spare = max(0, len(items) - limit)
 
         async def replace(start: int, output: list[Any]) -> bool:
             at = spare + start
-            return await in_thread_to_the_end(self._replace_end, held, at, output, prune_prefix)
+            return await changing(self._replace_end, held, at, output, prune_prefix)
 
         return snapshot(items[spare:], complete=complete and not spare, replace=replace)
 
