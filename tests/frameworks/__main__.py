@@ -17,7 +17,10 @@ from pathlib import Path
 from tests.frameworks.environment import environment, run
 
 QUIET = ("DeprecationWarning", "UserWarning")
-BESIDE = "openai>=2"
+LOUD = {"litellm": ("FutureWarning", "ResourceWarning")}
+"""What else a framework warns of."""
+
+BESIDE = ("openai>=2", "pytest-httpserver>=1.1")
 """What the tests need that not every framework brings."""
 
 ALL = "test_on_a_log.py"
@@ -27,6 +30,10 @@ OLDEST = {
     "openai-agents": ["openai-agents==0.8.0"],
     "claude-agent-sdk": ["claude-agent-sdk==0.1.80"],
     "langgraph": ["langgraph==1.0.0", "langgraph-checkpoint-conformance==0.0.2"],
+    "langchain": ["langchain==1.5.0", "langchain-tests==1.1.9", "langchain-anthropic==1.7.10"],
+    "haystack": ["haystack-ai==3.4.0"],
+    "pydantic-ai": ["pydantic-ai-slim==2.68.0", "pydantic-ai-slim[anthropic]==2.68.0"],
+    "litellm": ["litellm==1.108.0", "litellm[proxy]==1.108.0"],
 }
 """What pyproject.toml promises; `tests/python/house` compares the two."""
 
@@ -36,12 +43,27 @@ NEWEST = {
         "claude-agent-sdk",
         "langgraph",
         "langgraph-checkpoint-conformance",
+        "langchain",
+        "langchain-anthropic",
+        "langchain-tests",
+        "haystack-ai",
+        "pydantic-ai-slim[anthropic]",
     ]
 }
+"""All but LiteLLM, which `tests.apart` runs alone: it does not go with the others' openai."""
+
 FILES = {
     "openai-agents": ["test_openai_agents.py", "test_openai_agents_compaction.py"],
     "claude-agent-sdk": ["test_claude_agent_sdk.py"],
     "langgraph": ["test_langgraph_saver.py", "test_langgraph_store.py"],
+    "langchain": [
+        "test_langchain_agents.py",
+        "test_langchain_standard.py",
+        "test_langchain_vectors.py",
+    ],
+    "haystack": ["test_haystack_standard.py", "test_haystack_store.py"],
+    "pydantic-ai": ["test_pydantic_history.py"],
+    "litellm": ["test_litellm.py", "test_litellm_lists.py"],
 }
 
 
@@ -56,10 +78,11 @@ def main() -> int:
     for name, packages in (NEWEST if options.newest else OLDEST).items():
         if not options.newest and name not in options.only:
             continue
-        python = environment(options.place / name, [BESIDE, *packages])
+        python = environment(options.place / name, [*BESIDE, *packages])
         print(f"\n{name}: {' '.join(packages)}", flush=True)
-        files = [one for each in FILES.values() for one in each] if options.newest else FILES[name]
-        failed += run(python, [*files, ALL], QUIET) != 0
+        together = [one for name, each in FILES.items() if name != "litellm" for one in each]
+        files = together if options.newest else FILES[name]
+        failed += run(python, [*files, ALL], [*QUIET, *LOUD.get(name, ())]) != 0
     return failed
 
 

@@ -128,7 +128,8 @@ class Conflict(StoreError):  # noqa: N818
     Args:
         row: The position of the row that failed; None for a condition of the whole batch.
         key: The key of the cell or the list.
-        reason: What did not hold: "present", "version", "tail", "uid" or "once".
+        reason: What did not hold: "present", for a cell of that key or an entry of that `uid`,
+            "version", "tail" or "once".
         current: The id of what is there; None for nothing.
     """
 

@@ -108,7 +108,8 @@ pub enum Error {
         row: Option<usize>,
         /// The key of the cell or the list.
         key: Vec<Vec<u8>>,
-        /// What did not hold: "present", "version", "tail" or "uid".
+        /// What did not hold: "present", for a cell of that key or an entry of that own id, "version", "tail"
+        /// or "once".
         reason: &'static str,
         /// The id of what is there.
         current: Option<Seq>,

@@ -114,6 +114,43 @@ fn a_view_is_of_one_moment() {
 }
 
 #[test]
+fn a_page_of_a_list_is_of_one_moment() {
+    let ram = Ram::new();
+    let (log, reader) = (open(&ram, Encryption::Off), open(&ram, Encryption::Off));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // All entries have the same number.
+            for n in 0_u64.. {
+                let payload = n.to_le_bytes();
+                let cut = Row::Cut {
+                    list: LIST,
+                    after: Seq(0),
+                };
+                let mut rows = vec![cut];
+                rows.resize(8, Row::Add(Item::new(LIST, &payload)));
+                write(&log, &rows);
+                if stop.load(Ordering::Acquire) {
+                    break;
+                }
+            }
+        });
+        let mut numbers = BTreeSet::new();
+        while numbers.len() < 400 {
+            for (limit, reverse) in [(3, false), (7, false), (3, true), (9, true)] {
+                let page = reader.entries(LIST, None, limit, reverse, 0).unwrap();
+                let found: BTreeSet<Vec<u8>> =
+                    page.iter().map(|entry| entry.payload.clone()).collect();
+                assert!(found.len() <= 1, "{page:?}");
+                assert!(page.is_empty() || page.len() == limit.min(7), "{page:?}");
+                numbers.extend(found);
+            }
+        }
+        stop.store(true, Ordering::Release);
+    });
+}
+
+#[test]
 fn a_copy_has_all_but_ids_and_sources() {
     for encryption in [Encryption::Off, Encryption::Keys] {
         let ram = Ram::new();

@@ -19,6 +19,10 @@ use super::shared::Shared;
 use super::spooled;
 use super::turns;
 use super::value::Columns;
+use super::view::{Read, Seen};
+
+/// How often entries are read without keeping writers out, before they are read with it.
+const FREE_READS: usize = 3;
 
 /// Cells and lists in a store.
 #[derive(Clone, Debug)]
@@ -198,7 +202,7 @@ impl Log {
     }
 
     /// The entries on the path of a list in order, or against it, beyond an id if one is given, at most
-    /// `limit`; those that have expired by `now` are left out.
+    /// `limit`, as of one moment; those that have expired by `now` are left out.
     ///
     /// # Errors
     ///
@@ -213,34 +217,47 @@ impl Log {
     ) -> Result<Vec<Entry>> {
         check(list)?;
         let encoded = order::encode(list);
-        let mut out = Vec::new();
-        let mut beyond = beyond;
-        while out.len() < limit {
-            let left = limit - out.len();
+        for _ in 0..FREE_READS {
             let page = self
                 .shared
                 .current()?
-                .page(&encoded, beyond, left, reverse, now);
-            let Some((end, _)) = page.last() else {
-                break;
-            };
-            beyond = Some(end.seq);
-            for (node, parent) in page {
-                let record = match self.shared.store.get(node.seq) {
-                    Ok(record) if order::encode(&record.key) == encoded => record,
-                    // An older copy of the store was put back, and another record got that id since.
-                    Ok(_) => {
-                        self.shared.begin_anew();
-                        continue;
-                    }
-                    // It went since the path was looked up.
-                    Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
-                    Err(other) => return Err(other),
-                };
-                out.push(entry(node, parent, record));
+                .page(&encoded, beyond, limit, reverse, now);
+            if let Some(found) = self.entries_of(&encoded, page)? {
+                return Ok(found);
             }
         }
-        Ok(out)
+        let read = Read::Entries {
+            list,
+            beyond,
+            limit,
+            reverse,
+        };
+        let seen = self.view(&[read], now)?;
+        let entries = seen.into_iter().filter_map(|seen| match seen {
+            Seen::Entries(found) => Some(found),
+            Seen::Cell(_) | Seen::Tail(_) => None,
+        });
+        Ok(entries.flatten().collect())
+    }
+
+    /// The entries of a page; `None` if one of them went since the page was looked up.
+    fn entries_of(&self, key: &[u8], page: Vec<(Node, Seq)>) -> Result<Option<Vec<Entry>>> {
+        let mut out = Vec::with_capacity(page.len());
+        for (node, parent) in page {
+            match self.shared.store.get(node.seq) {
+                Ok(record) if order::encode(&record.key) == key => {
+                    out.push(entry(node, parent, record));
+                }
+                // An older copy of the store was put back, and another record got that id since.
+                Ok(_) => {
+                    self.shared.begin_anew();
+                    return Ok(None);
+                }
+                Err(Error::NotFound { .. } | Error::Erased { .. }) => return Ok(None),
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(Some(out))
     }
 
     pub(super) fn shared(&self) -> &Shared {

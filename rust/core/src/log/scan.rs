@@ -127,12 +127,18 @@ impl Log {
             .map(|(key, cell)| (rank(cell.version, cell.born), key, cell))
             .filter(|(seq, ..)| comes(*seq))
             .collect();
-        found.sort_unstable_by_key(|(seq, ..)| *seq);
-        if scan.reverse {
-            found.reverse();
+        let before = |one: Seq, other: Seq| match scan.reverse {
+            false => one.cmp(&other),
+            true => other.cmp(&one),
+        };
+        if scan.limit < found.len() {
+            // No more are put in order than are listed.
+            found.select_nth_unstable_by(scan.limit, |(one, ..), (other, ..)| before(*one, *other));
+            found.truncate(scan.limit);
         }
-        let page = found.into_iter().take(scan.limit);
-        Ok(page
+        found.sort_unstable_by(|(one, ..), (other, ..)| before(*one, *other));
+        Ok(found
+            .into_iter()
             .map(|(_, key, cell)| Listed::of(&directory, key, cell))
             .collect())
     }
