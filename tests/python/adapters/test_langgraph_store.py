@@ -217,6 +217,20 @@ def test_without_a_query_the_newest_come_first_page_by_page():
     assert all(item.score is None for item in store.search(("n",)))
 
 
+def test_a_search_goes_on_behind_its_first_pages(monkeypatch):
+    monkeypatch.setattr("warmset.adapters.langgraph.reads.PAGE", 5)
+    monkeypatch.setattr("warmset.adapters.langgraph.reads.LISTED", 16)
+    store = made()
+    store.batch([PutOp(("n",), f"k{at}", {"tags": [at % 4], "at": at}) for at in range(60)])
+    expected = [f"k{at}" for at in reversed(range(60))]
+    assert keys(store.search(("n",), limit=60)) == expected
+    assert keys(store.search(("n",), limit=40, offset=9)) == expected[9:49]
+    third = [key for key in expected if int(key[1:]) % 4 == 2]
+    assert keys(store.search(("n",), filter={"tags": [2]}, limit=7)) == third[:7]
+    assert keys(store.search(("n",), filter={"tags": [2]}, limit=7, offset=5)) == third[5:12]
+    assert keys(store.search(("n",), filter={"tags": [2]}, limit=100)) == third
+
+
 FILTERS = [
     {"color": "red"},
     {"color": {"$ne": "red"}},
@@ -233,6 +247,9 @@ FILTERS = [
     {"long": "x" * 300},
     {"note": "two\nlines"},
     {"big": 2**70},
+    {"huge": 10**400},
+    {"edge": 2**63},
+    {"edge": -(2**63)},
     {},
 ]
 
@@ -246,13 +263,15 @@ def test_filters_find_what_langgraphs_own_store_finds(wanted, wide):
         {"color": "red", "score": 3, "nested": {"x": 1}, "flag": False},
         {"color": "green", "score": 3.0, "long": "x" * 300, "note": "two\nlines"},
         {"color": "blue", "score": 3.5, "big": 2**70, "missing": None},
+        {"huge": 10**400, "edge": 2**63, "score": 0},
+        {"edge": -(2**63), "score": 0},
     ]
     for at, value in enumerate(values):
         more = {f"field {each}": each for each in range(100)} if wide else {}
         for store in (ours, theirs):
             store.put(("test",), str(at), {**more, **value})
     if wanted == {"missing": None}:
-        expected = ["0", "1", "2", "3"]
+        expected = ["0", "1", "2", "3", "4", "5"]
     else:
         expected = sorted(keys(theirs.search(("test",), filter=wanted or None)))
     assert sorted(keys(ours.search(("test",), filter=wanted))) == expected

@@ -16,9 +16,11 @@ from agents import Agent, RunConfig, Runner, set_tracing_disabled
 from agents.memory import Session, SessionSettings, session_settings
 
 from warmset import Memory
+from warmset.adapters.as_json import dumped
 from warmset.adapters.openai_agents import WarmsetSession, WindowFilter
+from warmset.adapters.openai_agents.items import newest
 from warmset.errors import BudgetTooSmall, InvalidInputError
-from warmset.native import ColdStore, Log
+from warmset.native import Add, ColdStore, Cut, Log, space
 
 USER, REPLY = {"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there!"}
 set_tracing_disabled(disabled=True)
@@ -187,6 +189,33 @@ def test_reads_while_others_replace_the_history_see_one_of_them(tmp_path, monkey
         await asyncio.gather(replace(), read())
 
     asyncio.run(main())
+
+
+class Between:
+    """A log in which somebody replaces the end of a list behind the first page that is read."""
+
+    def __init__(self, log, replace):
+        self.log, self.replace = log, replace
+
+    def entries(self, list_, **options):
+        page = self.log.entries(list_, **options)
+        replace, self.replace = self.replace, lambda: None
+        replace()
+        return page
+
+
+def test_the_newest_items_are_of_one_list_if_its_end_is_replaced_meanwhile():
+    log, list_ = Log(ColdStore.open(None)), ("t", space("s"), "list")
+    ids = [log.write([Add(list_, dumped(at))])[0].id for at in range(30)]
+
+    def replace():
+        log.write([Cut(list_, after=ids[20]), Add(list_, dumped("new"))])
+
+    held, complete = newest(Between(log, replace), list_, 10)
+    assert [item for _, items in held for item in items] == [*range(12, 21), "new"]
+    assert not complete
+    for entry, below in zip(held[1:], held, strict=False):
+        assert entry[0].parent == below[0].id
 
 
 def test_what_is_popped_or_replaced_leaves_no_bytes_if_deleting_means_erasing(tmp_path):
