@@ -107,6 +107,51 @@ def test_appends_at_the_same_time_leave_one_summary_of_all(tmp_path):
     asyncio.run(main())
 
 
+class Between:
+    """A log in which something happens once, behind the first cell that is read."""
+
+    def __init__(self, log, happens):
+        self.log, self.happens = log, happens
+
+    def __getattr__(self, name):
+        return getattr(self.log, name)
+
+    def get(self, key, **options):
+        found = self.log.get(key, **options)
+        happens, self.happens = self.happens, lambda: None
+        happens()
+        return found
+
+
+def test_a_session_that_two_begin_at_once_has_the_summary_of_both():
+    log = Log(ColdStore.open(None))
+    other = WarmsetSessionStore(log)
+
+    def happens():
+        asyncio.run(other.append(KEY, [entry(1, customTitle="theirs")]))
+
+    store = WarmsetSessionStore(Between(log, happens))
+    asyncio.run(store.append(KEY, [entry(2, aiTitle="ours")]))
+    assert asyncio.run(store.load(KEY)) == [
+        entry(1, customTitle="theirs"),
+        entry(2, aiTitle="ours"),
+    ]
+    [told] = asyncio.run(store.list_session_summaries("project"))
+    assert (told["data"]["custom_title"], told["data"]["ai_title"]) == ("theirs", "ours")
+
+
+def test_what_comes_again_beside_an_entry_without_a_uuid_leaves_that_one():
+    async def main():
+        store = made()
+        await store.append(KEY, [entry(1)])
+        title = {"type": "custom-title", "customTitle": "t"}
+        await store.append(KEY, [title])
+        await store.append(KEY, [entry(1), title, entry(2)])
+        assert await store.load(KEY) == [entry(1), title, title, entry(2)]
+
+    asyncio.run(main())
+
+
 def test_summaries_of_more_sessions_than_are_read_at_once():
     async def main():
         store = made()

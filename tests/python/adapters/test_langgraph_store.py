@@ -196,6 +196,7 @@ def test_namespaces_are_listed_by_prefix_suffix_depth_and_page():
     assert store.list_namespaces(prefix=("test",)) == spaces[1:4]
     assert store.list_namespaces(suffix=("public",)) == [spaces[0], *spaces[2:4]]
     assert store.list_namespaces(suffix=("alice",)) == [("uid", "users", "alice")]
+    assert store.list_namespaces(prefix=spaces[4], suffix=spaces[4]) == [spaces[4]]
     assert store.list_namespaces(prefix=("*", "documents"), suffix=("public",)) == [
         spaces[0],
         spaces[2],
@@ -284,6 +285,9 @@ def test_a_number_is_no_truth_value_and_an_unknown_operator_is_refused():
     assert keys(store.search(("t",), filter={"v": 1})) == ["one"]
     assert keys(store.search(("t",), filter={"v": True})) == ["true"]
     assert keys(store.search(("t",), filter={"s": {"$gt": 4}})) == ["true"]
+    store.put(("u",), "true", {"nested": {"x": True}})
+    assert keys(store.search(("u",), filter={"nested": {"x": True}})) == ["true"]
+    assert keys(store.search(("u",), filter={"nested": {"x": 1}})) == []
     with pytest.raises(ValueError, match=r"\$near"):
         store.search(("t",), filter={"v": {"$near": 1}})
 
@@ -300,6 +304,8 @@ def test_the_nearest_come_first_and_what_was_changed_is_found_by_its_new_text():
     store.put(("t",), "one", {"text": "new text about dogs"})
     after = {item.key: item.score for item in store.search(("t",), query="Zany Xerxes")}
     assert after["one"] < before[0].score
+    everywhere = {item.key: item.score for item in store.search((), query="Zany Xerxes")}
+    assert everywhere == after
     store.put(("t",), "unindexed", {"text": "new text about dogs"}, index=False)
     assert "unindexed" not in keys(store.search(("t",), query="new text about dogs"))
     assert "unindexed" in keys(store.search(("t",)))
@@ -505,6 +511,33 @@ def test_reading_writes_only_after_an_eighth_of_the_time():
     store.get(("t",), "k")
     assert [change.what for change in store._place.log.follow(version).changes] == ["patched"]
     assert store.get(("t",), "k").updated_at == store.get(("t",), "k").created_at
+
+
+class Between:
+    """A log in which something happens once, behind the first cell that is read."""
+
+    def __init__(self, log, happens):
+        self.log, self.happens = log, happens
+
+    def __getattr__(self, name):
+        return getattr(self.log, name)
+
+    def get(self, key, **options):
+        found = self.log.get(key, **options)
+        happens, self.happens = self.happens, lambda: None
+        happens()
+        return found
+
+
+def test_an_item_that_is_put_again_behind_a_read_keeps_its_new_expiry():
+    log, clock = Log(ColdStore.open(None)), Clock()
+    other = WarmsetStore(log, clock=clock)
+    other.put(("n",), "k", {"v": 1}, ttl=10)
+    clock.now += 300
+    between = Between(log, lambda: other.put(("n",), "k", {"v": 2}, ttl=100))
+    assert WarmsetStore(between, clock=clock).get(("n",), "k").value == {"v": 1}
+    [cell] = log.scan()
+    assert cell.expires == (clock.now + 6_000) * 1_000_000
 
 
 def test_a_batch_sweeps_when_its_time_has_come():

@@ -130,13 +130,16 @@ fn a_page_of_a_list_is_of_one_moment() {
                 let mut rows = vec![cut];
                 rows.resize(8, Row::Add(Item::new(LIST, &payload)));
                 write(&log, &rows);
+                if n % 100 == 99 {
+                    log.compact(0).unwrap();
+                }
                 if stop.load(Ordering::Acquire) {
                     break;
                 }
             }
         });
         let mut numbers = BTreeSet::new();
-        while numbers.len() < 400 {
+        while numbers.len() < 40 {
             for (limit, reverse) in [(3, false), (7, false), (3, true), (9, true)] {
                 let page = reader.entries(LIST, None, limit, reverse, 0).unwrap();
                 let found: BTreeSet<Vec<u8>> =

@@ -172,4 +172,4 @@ def _is_column(field: Any) -> bool:
     """Return whether a number or a text can be a column."""
     if isinstance(field, str):
         return len(field) <= LONGEST and field.isprintable()
-    return -LARGEST < field < LARGEST  # which no number is that is not finite
+    return bool(-LARGEST < field < LARGEST)  # which no number is that is not finite

@@ -17,7 +17,7 @@ from warmset.adapters.langgraph.items import (
 )
 from warmset.adapters.langgraph.vectors import Vectors
 from warmset.adapters.place import PAGE
-from warmset.errors import NotFound
+from warmset.errors import Conflict, NotFound
 from warmset.native import Patch
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Reads:
             done, count = len(ranked), count * 4
 
     def _put_off(self, cells: Iterable[Cell], now: int, seen: int) -> None:
-        """Let items that were read expire later; one that was deleted meanwhile stays so."""
+        """Let items that were read expire later, but for those that changed meanwhile."""
         for cell in cells:
             if cell.expires is None:
                 continue
@@ -156,7 +156,7 @@ class Reads:
             expires = now + int(minutes * MINUTE)
             if expires - cell.expires >= minutes * MINUTE / PUT_OFF:
                 later = Patch(cell.key, cell.columns, version=cell.version, expires=expires)
-                with suppress(NotFound):
+                with suppress(NotFound, Conflict):
                     self._place.log.write([later], now=seen, depth=self._place.depth, sync=False)
 
 
