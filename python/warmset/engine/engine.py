@@ -233,6 +233,25 @@ class Engine(Library):
         self._follower.catch_up()
         return outcomes
 
+    def bring(self, rows: Sequence[Row], *, expect: Sequence[Condition] = ()) -> list[Outcome]:
+        """Write a batch of what was said elsewhere; see `write`. The caller holds no lock.
+
+        It waits for a moment if messages come faster than they are embedded.
+
+        Raises:
+            ReadOnly: The store was opened for reading alone.
+            Conflict: What must be so was not so.
+            StoreError: The batch could not be written.
+        """
+        self.must_write()
+        try:
+            with self.lock:
+                outcomes = self.write(rows, expect=expect)
+        finally:
+            self.notices.tell()
+        self.room()
+        return outcomes
+
     def _keep(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Append records, and read those that others wrote before them.
 

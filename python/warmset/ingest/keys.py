@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from warmset import messages
 from warmset._core import content_hash
 from warmset.errors import Conflict, InvalidInputError
+from warmset.store.known import digest
 from warmset.store.records import key_of
 
 if TYPE_CHECKING:
@@ -50,14 +51,21 @@ def checked_key(given: object) -> str:
     Raises:
         InvalidInputError: It is no text of 1 to 1,024 bytes in UTF-8.
     """
-    if isinstance(given, str):
-        try:
-            fits = 0 < len(given.encode()) <= LONGEST
-        except UnicodeEncodeError:
-            fits = False
-        if fits:
-            return given
+    if isinstance(given, str) and _fits(given):
+        return given
     raise InvalidInputError(f"key: expected a text of 1 to {LONGEST} bytes, found {given!r:.80}")
+
+
+def key_for(name: str) -> str:
+    """Return a name of somebody else's as a key: itself, or its digest where it cannot be one."""
+    return name if _fits(name) else digest(name.encode("utf-8", "surrogatepass"))
+
+
+def _fits(name: str) -> bool:
+    try:
+        return 0 < len(name.encode()) <= LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 class Keyed:

@@ -9,8 +9,8 @@ from typing import IO, TYPE_CHECKING
 
 from warmset.maintenance.access import pages
 from warmset.maintenance.lines import HEADER, line_of, pointed, pointer, to_line
-from warmset.maintenance.transcripts.known import SPACE
 from warmset.state.branch_records import Links, head_draft
+from warmset.store.known import SPACE
 from warmset.store.records import (
     CHECKPOINT,
     EMBEDDING,

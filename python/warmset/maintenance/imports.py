@@ -14,8 +14,7 @@ from warmset.errors import InvalidInputError
 from warmset.maintenance.access import pages
 from warmset.maintenance.lines import check_header, from_line, pointed, pointer
 from warmset.maintenance.redacting import redacted_draft
-from warmset.maintenance.transcripts.item import digest
-from warmset.maintenance.transcripts.known import Known, secret_of
+from warmset.store.known import Known, digest, secret_of
 from warmset.store.log import Log
 from warmset.store.records import CHECKPOINT, EMBEDDING, ENTRY, HEAD, REMOVED, TURN
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.maintenance.transcripts.fields import listed, mapping, moment, text, without_none
-from warmset.maintenance.transcripts.item import FIRST, Item, digest
+from warmset.maintenance.transcripts.item import FIRST, Item
+from warmset.store.known import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.maintenance.transcripts.fields import listed, mapping, moment, text, without_none
-from warmset.maintenance.transcripts.item import Item, digest
+from warmset.maintenance.transcripts.item import Item
 from warmset.maintenance.transcripts.lines import beside
 from warmset.maintenance.transcripts.rereads import Rereads
 from warmset.maintenance.transcripts.steps import Steps
+from warmset.store.known import digest, without_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,6 +165,7 @@ class ClaudeCode:
             if chain.steps.awaits(calls) and chain.step is not None:
                 chain.step.last = item.uids[0]
             chain.note(item.uids[0], chain.step)
+            item = replace(item, unless=tuple(map(without_call, calls)))
             yield from chain.steps.answer(item, calls)
             return
         queued = fields.get("type") == "attachment"

@@ -10,9 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.maintenance.transcripts.fields import listed, mapping, moment, text, without_none
-from warmset.maintenance.transcripts.item import Item, digest
+from warmset.maintenance.transcripts.item import Item
 from warmset.maintenance.transcripts.lines import beside, value_of
 from warmset.maintenance.transcripts.rereads import Rereads
+from warmset.store.known import digest, without_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +99,7 @@ class Codex:
             ),
             dialect="responses",
             side_of=self._side_of,
+            unless=_unless(payload) if is_message else (),
         )
 
     def rest(self, *, ended: bool) -> Iterator[Item]:
@@ -131,6 +133,12 @@ class Codex:
                 return False
             self._open.discard(call)
         return kind != "message" or bool(listed(item.get("content")) or text(item, "content"))
+
+
+def _unless(item: dict[str, Any]) -> tuple[str, ...]:
+    """Return what makes an output pointless: that its call was not stored."""
+    call = text(item, "call_id")
+    return (without_call(call),) if call and str(item["type"]).endswith("_output") else ()
 
 
 def _plain(item: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ item, and `Writer` decides what of it is new.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ class Item:
         meta: Fields beside the message.
         dialect: The dialect of the message; None if any will do.
         side_of: The conversation that this one is a side chain of.
+        unless: Ids of which none is known: else what the item belongs to was stored without it.
     """
 
     conversation: str
@@ -61,6 +61,7 @@ class Item:
     meta: Mapping[str, Any] = field(default_factory=dict)
     dialect: Dialect | None = None
     side_of: str | None = None
+    unless: tuple[str, ...] = ()
 
 
 class Reading(Protocol):
@@ -83,8 +84,3 @@ class Reading(Protocol):
     def torn(self) -> bool:
         """Whether the file ends in the middle of a line, which waits for its rest."""
         ...
-
-
-def digest(raw: bytes) -> str:
-    """Return an id for what has none of its own, made of its bytes."""
-    return f"sha256:{sha256(raw).hexdigest()}"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset.errors import InvalidInputError
 from warmset.maintenance.transcripts.databases import opened, tables
 from warmset.maintenance.transcripts.fields import listed, mapping, moment, text
-from warmset.maintenance.transcripts.item import Item, digest
+from warmset.maintenance.transcripts.item import Item
 from warmset.maintenance.transcripts.lines import value_of
 from warmset.maintenance.transcripts.msgpack import Extension, unpack
+from warmset.store.known import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

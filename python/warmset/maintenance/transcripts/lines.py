@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from warmset.maintenance.transcripts.item import LONGEST, UNREADABLE, Item, digest
+from warmset.maintenance.transcripts.item import LONGEST, UNREADABLE, Item
+from warmset.store.known import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from warmset.maintenance.transcripts.fields import (
 )
 from warmset.maintenance.transcripts.item import Item
 from warmset.maintenance.transcripts.lines import beside
-from warmset.maintenance.transcripts.seen import SIZE, Seen
+from warmset.store.seen import SIZE, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,11 +16,12 @@ from warmset.maintenance.transcripts.claude_code import ClaudeCode
 from warmset.maintenance.transcripts.codex import ENVELOPES, Codex
 from warmset.maintenance.transcripts.databases import opened, tables
 from warmset.maintenance.transcripts.elements import elements
-from warmset.maintenance.transcripts.item import UNREADABLE, Item, digest
+from warmset.maintenance.transcripts.item import UNREADABLE, Item
 from warmset.maintenance.transcripts.langgraph import is_langgraph, langgraph
 from warmset.maintenance.transcripts.lines import LineReading, value_of
 from warmset.maintenance.transcripts.locomo import is_locomo, locomo
 from warmset.maintenance.transcripts.plain import Plain, is_message, list_in
+from warmset.store.known import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

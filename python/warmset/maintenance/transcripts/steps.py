@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.store.known import unanswered
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -47,7 +49,7 @@ class Steps:
     @property
     def unanswered(self) -> str | None:
         """The name of the message that answers what is open, if nothing else does."""
-        return next((_name(call) for call in self._open), None)
+        return next(map(unanswered, self._open), None)
 
     def awaits(self, calls: list[str]) -> bool:
         """Return whether a message with these results belongs to the list."""
@@ -142,13 +144,9 @@ class Steps:
         return replace(
             item,
             kind="message",
-            uids=tuple(map(_name, calls)),
+            uids=tuple(map(unanswered, calls)),
             spans=(1,) * len(calls),
             message={"role": "user", "content": content},
             meta={"added": "unanswered"},
             after=None,
         )
-
-
-def _name(call: str) -> str:
-    return f"unanswered:{call}"

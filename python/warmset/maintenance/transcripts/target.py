@@ -77,15 +77,7 @@ class EngineTarget:
 
     def write(self, rows: Sequence[Row], expect: Sequence[Condition]) -> list[Outcome]:
         """Write a batch, and wait for a moment if messages come faster than they are embedded."""
-        engine = self._engine
-        engine.must_write()
-        try:
-            with engine.lock:
-                outcomes = engine.write(rows, expect=expect)
-        finally:
-            engine.notices.tell()
-        engine.room()
-        return outcomes
+        return self._engine.bring(rows, expect=expect)
 
     def append(self, drafts: Sequence[Draft]) -> list[int]:
         """Append records; see `ColdStore.append`."""

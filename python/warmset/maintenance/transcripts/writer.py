@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset.errors import Conflict, InvalidInputError, InvalidMessageError
-from warmset.ingest.keys import LONGEST as LONGEST_KEY
-from warmset.maintenance.transcripts.item import FIRST, LONGEST, UNREADABLE, digest
-from warmset.maintenance.transcripts.known import Known, secret_of
+from warmset.ingest.keys import key_for
+from warmset.maintenance.transcripts.item import FIRST, LONGEST, UNREADABLE
 from warmset.maintenance.transcripts.lines import value_of
 from warmset.store.conditions import Tail
+from warmset.store.known import Known, secret_of
 from warmset.store.records import TurnMeta, key_of
 from warmset.store.rows import Add, Cut
 
@@ -90,7 +90,7 @@ class Writer:
             return
         known = self._known(item.conversation)
         fresh = [uid for uid in item.uids if not self._has(known, item.conversation, uid)]
-        if not fresh:
+        if not fresh or any(uid in known for uid in item.unless):
             report.known += 1
             return
         if self._is_erased(item):
@@ -201,7 +201,7 @@ class Writer:
             fresh = [uid for uid in item.uids if uid not in self._known(name)]
             if gone[name]:
                 self._report.erased += 1
-            elif not fresh:
+            elif not fresh or any(uid in self._known(name) for uid in item.unless):
                 self._report.known += 1
             elif len(fresh) == len(item.uids):
                 left.append((item, row))
@@ -220,7 +220,7 @@ class Writer:
     def _row(self, item: Item) -> Add | None:
         """Return the row of an item; None if it is too long."""
         key = self._known(item.conversation).key
-        uid = uid_of(item.uids[0])
+        uid = key_for(item.uids[0])
         if item.message is not None:
             row = self._turn(item, key, uid)
             if row is not None:
@@ -292,7 +292,7 @@ class Writer:
         """Return the row that makes a message follow another one; None if that is not there."""
         if after == FIRST:
             return Cut(known.key, 0)
-        log, last, uid = self._target.log, None, uid_of(after).encode("utf-8", "surrogatepass")
+        log, last, uid = self._target.log, None, key_for(after).encode("utf-8", "surrogatepass")
         while log is not None:
             page = log.entries(known.key, after=last, limit=_PAGE, reverse=True)
             for entry in page:
@@ -335,15 +335,6 @@ def _without(item: Item, fresh: Sequence[str]) -> Item:
             blocks += item.message["content"][at : at + span]
         at += span
     return replace(item, uids=tuple(fresh), message={**item.message, "content": blocks}, spans=())
-
-
-def uid_of(name: str) -> str:
-    """Return a source's id as a store takes it."""
-    try:
-        fits = 0 < len(name.encode()) <= LONGEST_KEY
-    except UnicodeEncodeError:
-        fits = False
-    return name if fits else digest(name.encode("utf-8", "surrogatepass"))
 
 
 def _dumped(message: Any) -> bytes:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from warmset.serve.hooks import capsule, guard, transcripts
 from warmset.serve.hooks.cutting import cut
 from warmset.serve.hooks.recalled import fenced, quoted
-from warmset.serve.hooks.sessions import conversation_of, session, show, shown
+from warmset.serve.hooks.sessions import session, show, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -184,8 +184,7 @@ def _user_prompt(desk: Desk, given: Mapping[str, Any], name: str) -> str:
                 state["advised"] = True
                 parts.append(_advice(guard.per_cent(usage, window)))
         if len(prompt.strip()) >= _LEAST_PROMPT and not prompt.lstrip().startswith(_COMMANDS):
-            own = conversation_of(desk.host, name)
-            without = None if state.get("compacted") else own
+            without = None if state.get("compacted") else name  # as its conversation is named
             parts += _recall(desk, state, prompt, without=without)
     return _context("UserPromptSubmit", parts)
 

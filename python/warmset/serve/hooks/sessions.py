@@ -20,11 +20,6 @@ _WAIT: Final = 0.5
 _PLAIN: Final = 80
 
 
-def conversation_of(host: str, session: str) -> str:
-    """Return the name of the conversation in which the turns of a session are stored."""
-    return f"{host}:{session}"
-
-
 @contextmanager
 def session(folder: str, host: str, name: str) -> Iterator[dict[str, Any]]:
     """Lend the state of a session; what was changed is written at the end.

@@ -1,31 +1,28 @@
 """What the worker does with transcripts: store them, compact them, distil and audit them.
 
-Turns are stored once, by the ids of their lines. How far a transcript was read is kept beside the
-store, without a word of it; so what was erased is not read again.
+How far a transcript was read is kept beside the store, without a word of it.
 """
 
 from __future__ import annotations
 
 import os
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.compact import compact_context
 from warmset.compact.distil import LEAST_TEXT, clip, memory_type_of
-from warmset.errors import Conflict
 from warmset.messages import text_of
 from warmset.serve.hooks import files, transcripts, words
 from warmset.serve.hooks.answers import MOST_LOST
 from warmset.serve.hooks.checkpoint import QUERY, TURNS
 from warmset.serve.hooks.cutting import cut
-from warmset.serve.hooks.sessions import conversation_of, session
+from warmset.serve.hooks.keeping import Keeping, lines_of
+from warmset.serve.hooks.sessions import session
 from warmset.summarize import audit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from warmset.compact.distil import MemoryType
-    from warmset.conversation import Conversation
     from warmset.items.item import Origin
     from warmset.memory import Memory
     from warmset.serve.hooks.jobs import Job
@@ -123,7 +120,7 @@ class Worker:
 
     def _store(self, path: str, host: str, name: str) -> None:
         """Store what is new in a transcript, and distil it."""
-        conversation = self._memory.conversation(conversation_of(host, name))
+        keeping = Keeping(self._memory, host, name)
         while True:
             progress = self._progress()
             place = progress.get(f"{host}:{name}")
@@ -133,9 +130,9 @@ class Worker:
             raw = _whole_lines(path, start)
             if not raw:
                 return
-            turns = _turns(raw, start)
-            self._append(conversation, turns)
-            self._distil(conversation.id, turns)
+            new = keeping.new(list(lines_of(raw)))
+            self._distil(name, [line.turn for line in new if line.turn is not None])
+            keeping.add(new)
             progress.pop(f"{host}:{name}", None)
             progress[f"{host}:{name}"] = {"path": path, "read": start + len(raw)}
             kept = dict(list(progress.items())[-_MOST_SESSIONS:])
@@ -146,17 +143,6 @@ class Worker:
             return files.read_json(self._places.progress, _MOST_PROGRESS) or {}
         except ValueError:
             return {}
-
-    def _append(self, conversation: Conversation, turns: Sequence[Turn]) -> None:
-        """Append turns, those of one minute in one go."""
-        for _, group in groupby(turns, key=lambda turn: (turn.at or "")[:16]):
-            some = list(group)
-            messages = [{"role": turn.role, "content": turn.text} for turn in some]
-            try:
-                conversation.append(messages, at=some[0].at, key=[str(turn.key) for turn in some])
-            except Conflict:  # a line was changed under its id: what is stored stays
-                for turn, message in zip(some, messages, strict=True):
-                    _append_one(conversation, turn, message)
 
     def _distil(self, conversation: str, turns: Iterable[Turn]) -> None:
         for turn in turns:
@@ -174,18 +160,19 @@ class Worker:
         """Compact the last turns with the checkpoint as the query, and distil what survives."""
         said = [turn for turn in transcripts.turns(path, end=end) if turn.text]
         said = [turn for turn in said if turn.role in ("user", "assistant")][-TURNS:]
-        if not said:
+        keeping = Keeping(self._memory, host, name)
+        if not said or keeping.is_erased():
             return
         with session(self._places.sessions, host, name) as state:
             kept = state.get("checkpoint")
-        conversation = self._memory.conversation(conversation_of(host, name))
+        conversation = self._memory.conversation(name)
         messages = [{"role": turn.role, "content": turn.text} for turn in said]
         result = compact_context(
             messages,
             query=kept[:QUERY] if isinstance(kept, str) and kept else None,
             distill_novel=True,
             memory=conversation,
-            dialect="openai",
+            dialect=keeping.dialect,
         )
         stay = {id(message) for message in result.messages}
         survivors = [t for t, m in zip(said, messages, strict=True) if id(m) in stay]
@@ -248,29 +235,6 @@ def _sentences(text: str) -> Iterator[str]:
             said = sentence.strip(" -*#>\t")
             if said:
                 yield said
-
-
-def _append_one(conversation: Conversation, turn: Turn, message: dict[str, str]) -> None:
-    try:
-        conversation.append(message, at=turn.at, key=str(turn.key))
-    except Conflict:
-        return
-
-
-def _turns(raw: bytes, start: int) -> list[Turn]:
-    """Return the turns of whole lines that somebody said, each with a name of its own."""
-    found: list[Turn] = []
-    at = start
-    for line in raw.split(b"\n"):
-        parsed = transcripts.parsed(line)
-        there = () if parsed is None else transcripts.turns_of(parsed)
-        found += [
-            turn if turn.key else turn._replace(key=f"at-{at}")
-            for turn in there
-            if turn.text and turn.role in ("user", "assistant")
-        ]
-        at += len(line) + 1
-    return found
 
 
 def _whole_lines(path: str, start: int) -> bytes:

@@ -121,7 +121,7 @@ def test_a_prompt_recalls_what_answers_it_once_a_session(agent):
 
 
 def test_what_is_in_the_context_anyway_is_recalled_after_a_compaction_only(agent):
-    own = f"{agent.host}:{agent.session}"
+    own = agent.session
     remembered(agent, "The quota of tenant Zephyr is 7,413 requests.", conversation=own)
     prompt = "What is the quota of tenant Zephyr?"
     assert agent.hook("UserPromptSubmit", prompt=prompt) == ""

@@ -78,7 +78,7 @@ def test_a_session_with_the_helper(tmp_path, host):
         idle(agent.places)
     assert failures.read(agent.places.failures) == []
     with agent.memory() as memory:
-        conversation = memory.conversation(f"{host}:{agent.session}")
+        conversation = memory.conversation(agent.session)
         said = [turn["content"][:16] for turn in conversation]
         assert said[:2] == ["Move the billing", "I decided to use"]
         assert len(said) == 4
@@ -125,7 +125,7 @@ def test_turns_are_stored_once_and_only_whole_lines(tmp_path):
         agent.hook("SessionEnd")
         idle(agent.places)
     with agent.memory() as memory:
-        said = [turn["content"] for turn in memory.conversation(f"claude-code:{agent.session}")]
+        said = [turn["content"] for turn in memory.conversation(agent.session)]
     assert len(said) == 5
     assert said[-1] == "The rest of a line."
     assert failures.read(agent.places.failures) == []
@@ -134,7 +134,7 @@ def test_turns_are_stored_once_and_only_whole_lines(tmp_path):
 def test_what_was_erased_is_not_read_again_and_leaves_no_text(tmp_path):
     agent = Agent(tmp_path)
     at_work(agent)
-    name = f"claude-code:{agent.session}"
+    name = agent.session
     with helped(agent.places):
         agent.hook("Stop")
         agent.hook("PreCompact")

@@ -14,11 +14,11 @@ erased can be read out of them.
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Final
 
-from warmset.maintenance.transcripts.seen import SIZE, Seen
 from warmset.store.rows import Add, Put
+from warmset.store.seen import SIZE, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,6 +85,21 @@ class Known:
 
     def _hash(self, text: str) -> bytes:
         return hash_of(text.encode("utf-8", "surrogatepass"), self._secret)
+
+
+def digest(raw: bytes) -> str:
+    """Return an id for what has none of its own, made of its bytes."""
+    return f"sha256:{sha256(raw).hexdigest()}"
+
+
+def unanswered(call: str) -> str:
+    """Return the id of the result that an import adds for a call which has none."""
+    return f"unanswered:{call}"
+
+
+def without_call(call: str) -> str:
+    """Return the id by which it is noted that a reply was stored without one of its calls."""
+    return f"without:{call}"
 
 
 def hash_of(data: bytes, secret: bytes) -> bytes:
