@@ -440,7 +440,8 @@ class Memory:
         bytes. Windows that were built before are not changed.
 
         Args:
-            conversation: The name of a conversation to erase as a whole.
+            conversation: The name of a conversation to erase as a whole; the side chains of a
+                session that was imported go with it.
             ids: Ids of messages, memories or episodes. A branch that began at an erased message
                 then continues from the messages before it.
 

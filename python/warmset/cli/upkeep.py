@@ -99,7 +99,8 @@ def erase(
 ) -> int:
     """Erase a conversation, everything derived from it, and copies of its messages.
 
-    Copies are messages that a compaction stored outside of the conversation.
+    Copies are messages that a compaction stored outside of the conversation. The side chains of a
+    session that was imported go with it.
 
     Args:
         path: The store's directory.

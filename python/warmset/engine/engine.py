@@ -314,7 +314,7 @@ class Engine(Library):
     def erase(
         self,
         *,
-        prefix: Sequence[bytes] | None = None,
+        prefixes: Sequence[Sequence[bytes]] = (),
         records: Sequence[int] | None = None,
         copies: Callable[[], Sequence[int]] = tuple,
         cells: Callable[[], Sequence[int]] = tuple,
@@ -322,7 +322,7 @@ class Engine(Library):
         """Erase records and what was made from them, here and for every process, byte for byte.
 
         Args:
-            prefix: The beginning of the records' keys.
+            prefixes: The beginnings of the records' keys; what is below the first one goes first.
             records: Or their ids.
             copies: Returns the ids of what is erased with them and counts as derived from them;
                 called under the lock, when everything was read.
@@ -344,7 +344,7 @@ class Engine(Library):
             more = self.store.erase(records=found) if (found := copies()) else _NOTHING
             if outdated := self.outdated():  # they leave the files at the same time
                 self.store.erase(records=outdated)
-            removed = self._erase(prefix, records, cells())
+            removed = self._erase(prefixes, records, cells())
             self._follower.catch_up()
             self.store.compact()
         removed = ErasureResult(
@@ -364,17 +364,19 @@ class Engine(Library):
 
     def _erase(
         self,
-        prefix: Sequence[bytes] | None,
+        prefixes: Sequence[Sequence[bytes]],
         records: Sequence[int] | None,
         cells: Sequence[int],
     ) -> ErasureResult:
         """Write the tombstones; those of cells first, which the others may have been made from."""
         first = self.log.erase(ids=cells) if cells else _NOTHING
-        if prefix is None and not records:
-            return first
-        rest = self.store.erase(prefix=prefix, records=records)
+        steps = [first, *(self.store.erase(prefix=one) for one in prefixes)]
+        if records:
+            steps.append(self.store.erase(records=records))
         return ErasureResult(
-            first.records + rest.records, first.derived + rest.derived, first.keys + rest.keys
+            sum(one.records for one in steps),
+            sum(one.derived for one in steps),
+            sum(one.keys for one in steps),
         )
 
     def _links(self, erased: Sequence[int]) -> list[Draft]:

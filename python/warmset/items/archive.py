@@ -238,7 +238,7 @@ def restore(engine: Engine, tenant: str, handle: str) -> Message:
 
 
 def copies_of(
-    engine: Engine, tenant: str, *, conversation: str | None = None, ids: Collection[int] = ()
+    engine: Engine, tenant: str, *, conversations: Collection[str] = (), ids: Collection[int] = ()
 ) -> list[int]:
     """Return the stored copies of dropped messages that must be erased with some messages.
 
@@ -249,7 +249,7 @@ def copies_of(
     Args:
         engine: The store; the caller holds its lock.
         tenant: The tenant.
-        conversation: The conversation that will be erased, with the copies in its scope.
+        conversations: The conversations that will be erased, with the copies in their scopes.
         ids: Or the messages that will be erased.
     """
     items = [one for one in engine.derived.of("item", tenant) if one.fields.get("what") == WHAT]
@@ -259,16 +259,14 @@ def copies_of(
     said, lost = set[bytes](), set[bytes]()
     for ledger in engine.ledgers.values():
         if ledger.tenant == tenant:
-            whole = ledger.name == conversation
+            whole = ledger.name in conversations
             for id_, digest in ledger.history.digests():
                 (lost if whole or id_ in gone else said).add(digest)
     lost -= said
     return [
         one.id
         for one in items
-        if one.hash in lost
-        and one.id not in gone
-        and (conversation is None or one.conversation != conversation)
+        if one.hash in lost and one.id not in gone and one.conversation not in conversations
     ]
 
 

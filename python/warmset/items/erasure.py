@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 from warmset.errors import InvalidInputError, NotFound
 from warmset.items.archive import copies_of
 from warmset.items.cells import versions_of
+from warmset.items.side_chains import side_chains
 from warmset.receipts import ErasureResult
 from warmset.store.records import key_of
 
@@ -32,9 +33,14 @@ def erase(
     if (conversation is None) == (ids is None):
         raise InvalidInputError("erase: expected either a conversation or ids")
     if conversation is not None:
-        copies = partial(copies_of, engine, tenant, conversation=conversation)
-        cells = partial(versions_of, engine.log, tenant, conversation)
-        return _erase(engine, prefix=key_of(tenant, conversation), copies=copies, cells=cells)
+        names = [*side_chains(engine.log, tenant, conversation), conversation]
+        copies = partial(copies_of, engine, tenant, conversations=names)
+        prefixes = [key_of(tenant, name) for name in names]
+
+        def cells() -> list[int]:
+            return [id_ for name in names for id_ in versions_of(engine.log, tenant, name)]
+
+        return _erase(engine, prefixes=prefixes, copies=copies, cells=cells)
     listed = _ids(ids)
     if any(engine.tenant_of(id_) != tenant for id_ in listed):
         raise NotFound("erase: an id is not one of this tenant's messages or memories")
@@ -67,11 +73,11 @@ def _erase(
     engine: Engine,
     *,
     copies: Callable[[], Sequence[int]],
-    prefix: Sequence[bytes] | None = None,
+    prefixes: Sequence[Sequence[bytes]] = (),
     records: Sequence[int] | None = None,
     cells: Callable[[], Sequence[int]] = tuple,
 ) -> ErasureResult:
-    removed = engine.erase(prefix=prefix, records=records, copies=copies, cells=cells)
+    removed = engine.erase(prefixes=prefixes, records=records, copies=copies, cells=cells)
     refresh(engine)
     return removed
 

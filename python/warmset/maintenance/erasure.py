@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from warmset.errors import InvalidInputError
 from warmset.items.archive import WHAT
 from warmset.items.cells import versions_of
+from warmset.items.side_chains import side_chains
 from warmset.maintenance.access import pages, scope_of
 from warmset.receipts import ErasureResult
 from warmset.store.log import Log
@@ -20,6 +21,8 @@ _ITEM = "item"
 
 def erase_conversation(store: ColdStore, tenant: str, conversation: str) -> ErasureResult:
     """Erase a conversation, its items, what was derived from it, and the tenant's copies of it.
+
+    Side chains of a session that was imported go with it, before it.
 
     A copy is a message that a compaction dropped from a list, stored under another name or none. It
     is not erased while another conversation of the tenant has a message with the same content. The
@@ -37,27 +40,32 @@ def erase_conversation(store: ColdStore, tenant: str, conversation: str) -> Eras
         InvalidInputError: A name is empty.
         StoreError: They could not be erased.
     """
-    scope = scope_of(tenant, conversation)
-    copies = _copies(store, scope)
     log = Log(store)
-    items = versions_of(log, tenant, conversation)
+    names = [*side_chains(log, tenant, conversation), conversation]
+    scopes = [scope_of(tenant, name) for name in names]
+    copies = _copies(store, scopes)
+    items = [id_ for name in names for id_ in versions_of(log, tenant, name)]
     own = log.erase(ids=items) if items else ErasureResult(0, 0, 0)
     # Before what tells that they are copies.
     more = store.erase(records=copies) if copies else ErasureResult(0, 0, 0)
-    gone = store.erase(prefix=scope)
-    derived = gone.derived + more.records + more.derived + own.derived
-    return ErasureResult(gone.records + own.records, derived, gone.keys + more.keys + own.keys)
+    gone = [own, *(store.erase(prefix=scope) for scope in scopes)]
+    return ErasureResult(
+        sum(one.records for one in gone),
+        sum(one.derived for one in gone) + more.records + more.derived,
+        sum(one.keys for one in gone) + more.keys,
+    )
 
 
-def _copies(store: ColdStore, scope: list[bytes]) -> list[int]:
-    """Return the ids of copies of a conversation's messages outside of the conversation."""
-    tenant, name = scope
+def _copies(store: ColdStore, scopes: list[list[bytes]]) -> list[int]:
+    """Return the ids of copies of some conversations' messages outside of the conversations."""
+    tenant = scopes[0][0]
+    names = {(name,) for _, name in scopes}
     said, lost = set[bytes](), set[bytes]()
     items: list[tuple[int, bytes]] = []
     for record in pages(store, []):
         if not record.key or record.key[0] != tenant:
             continue
-        inside = record.key[1:] == (name,)
+        inside = record.key[1:] in names
         if record.kind == TURN:
             (lost if inside else said).add(record.hash)
         elif not inside and _is_copy(record):

@@ -135,6 +135,21 @@ def test_copies_count_once_where_they_are_named_or_in_the_conversation(tmp_path)
         assert (gone.records, gone.derived) == (len(inside), 2), "and two copies of the tenant's"
 
 
+@pytest.mark.parametrize("way", ["command", "conversation"])
+def test_copies_of_what_a_side_chain_says_go_with_its_session(tmp_path, way):
+    with Memory.open(tmp_path, **OPTIONS) as memory:
+        handles = dropped(memory, *WORDS)
+        inner = dropped(memory.conversation("a/side"), *WORDS)
+        memory.conversation("a").append(said(WORDS[0]))
+        memory.conversation("a/side").append(said(WORDS[1]), meta={"side_chain_of": "a"})
+        memory.conversation("b").append(said(WORDS[2]))
+    erased(tmp_path, way, [])
+    with Memory.open(tmp_path, **OPTIONS) as memory:
+        assert memory.conversations() == ["b"]
+        assert [restored(memory, handles[word]) is None for word in WORDS] == [True, True, False]
+        assert all(restored(memory, inner[word]) is None for word in WORDS)
+
+
 def test_a_copy_goes_with_a_message_that_is_erased_by_its_name():
     with Memory.open(None, embedder="lexical") as memory:
         handles = dropped(memory, *WORDS)

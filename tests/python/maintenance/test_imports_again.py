@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from transcript_files import FILES, SESSION, ClaudeCode, chatgpt_conversation, text
+from transcript_files import FILES, LANGGRAPH, SESSION, ClaudeCode, chatgpt_conversation, text
 
 from warmset import Memory
 from warmset.errors import InvalidInputError, NotAStore
@@ -105,6 +105,98 @@ def test_what_a_session_went_on_to_say_after_it_was_erased_stays_out(tmp_path, s
     assert (report.new, report.known, report.erased) == (0, 4, 2)
     assert import_transcripts(store, file).erased == 2
     with memory_of(store) as memory:
+        assert memory.conversations() == []
+
+
+def with_side_chains(tmp_path):
+    """A session with two side chains, one of which says nothing, and one of an agent's agent."""
+    talk = session(2)
+    for name in ("one", "two"):
+        side = ClaudeCode(agent=name)
+        if name == "two":
+            side.line(type="system", subtype="turn_duration", durationMs=88947)
+        else:
+            side.user("About Ada Lovelace")
+        talk.lines += side.lines
+    talk.write(tmp_path / "files" / "s.jsonl")
+    spawned = {"id": "three", "parent_thread_id": "one"}
+    payloads = [("session_meta", spawned)]
+    said = [{"type": "input_text", "text": "Of Ada Lovelace"}]
+    payloads += [("response_item", {"type": "message", "role": "user", "content": said})]
+    lines = [
+        {"timestamp": f"2026-05-01T10:00:0{n}Z", "type": kind, "payload": payload}
+        for n, (kind, payload) in enumerate(payloads)
+    ]
+    (tmp_path / "files" / "c.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return tmp_path / "files"
+
+
+def erased(store, name, way):
+    if way == "memory":
+        with memory_of(store) as memory:
+            return memory.erase(conversation=name)
+    with open_store(Access(path=store), mode="shared") as cold:
+        return erase_conversation(cold, "default", name)
+
+
+@pytest.mark.parametrize("way", ["memory", "store"])
+def test_side_chains_are_erased_with_their_session(way, tmp_path, store):
+    files = with_side_chains(tmp_path)
+    first = import_transcripts(store, files)
+    assert first.side_chains == 3
+    own = [f"{SESSION}/notes", f"{SESSION}/one/deeper", f"{SESSION}ly/one", "other/one"]
+    with memory_of(store) as memory:
+        for name in own:
+            memory.conversation(name).append({"role": "user", "content": "Mine."})
+        assert {f"{SESSION}/one", "one/three"} < set(memory.conversations())
+    gone = erased(store, SESSION, way)
+    assert gone.records == first.new == 8
+    with memory_of(store) as memory:
+        assert memory.conversations() == own
+    with ColdStore.open(store, mode="read") as cold:
+        assert Log(cold).tail(["default", f"{SESSION}/two"]) == 0
+    assert import_transcripts(store, files).new == 0
+    with memory_of(store) as memory:
+        assert memory.conversations() == own
+
+
+@pytest.mark.parametrize("way", ["memory", "store"])
+def test_a_side_chain_that_is_erased_leaves_its_session(way, tmp_path, store):
+    files = with_side_chains(tmp_path)
+    import_transcripts(store, files)
+    erased(store, f"{SESSION}/one", way)
+    assert import_transcripts(store, files).new == 0
+    with memory_of(store) as memory:
+        assert memory.conversations() == [SESSION]
+    assert texts(store) == expected(2)
+
+
+def test_what_is_named_as_a_side_chain_and_cannot_be_read_goes_too(tmp_path, store):
+    import_transcripts(store, session(1).write(tmp_path / "s.jsonl"))
+    with ColdStore.open(store, encryption="keys") as cold:
+        cold.append([("turn", [b"default", f"{SESSION}/x".encode()], b"{}", b"{}", ())])
+    for key in (store / "keys").glob("*.key"):
+        key.unlink()
+    erased(store, SESSION, "store")
+    with ColdStore.open(store, mode="read") as cold:
+        assert Log(cold).tail(["default", f"{SESSION}/x"]) == 0
+
+
+def test_subgraphs_are_erased_with_their_thread(store):
+    with memory_of(store) as memory:
+        import_transcripts(memory, LANGGRAPH)
+        [inner] = [name for name in memory.conversations() if "/" in name]
+        thread = inner.partition("/")[0]
+        memory.erase(conversation=thread)
+        assert inner not in memory.conversations()
+        assert import_transcripts(memory, LANGGRAPH).new == 0
+
+
+def test_a_redaction_hook_leaves_the_link_of_a_side_chain(tmp_path, store):
+    files = with_side_chains(tmp_path)
+    with Memory.open(store, embedder="lexical", redact=lambda text: "x" * len(text)) as memory:
+        import_transcripts(memory, files)
+        memory.erase(conversation=SESSION)
         assert memory.conversations() == []
 
 

@@ -115,7 +115,7 @@ class ClaudeCode:
             raw=line.raw,
             kept=fields.get("type") not in _LEFT_OUT,
             at=moment(fields, "timestamp"),
-            meta=_meta(fields, side_of),
+            meta=_meta(fields),
             side_of=side_of,
             dialect="anthropic",
         )
@@ -233,13 +233,12 @@ def _blocks(content: object) -> list[Any]:
     ]
 
 
-def _meta(fields: dict[str, Any], side_of: str | None) -> dict[str, Any]:
+def _meta(fields: dict[str, Any]) -> dict[str, Any]:
     attachment = mapping(fields.get("attachment"))
     return without_none(
         {
             "source": "claude-code",
             "model": text(mapping(fields.get("message")), "model"),
-            "side_chain_of": side_of,
             "queued": True if attachment.get("type") == "queued_command" else None,
             "compact_summary": True if fields.get("isCompactSummary") else None,
             "meta": True if fields.get("isMeta") else None,

@@ -94,9 +94,7 @@ class Codex:
             raw=line.raw,
             kept=not (kind == "event_msg" and what in _REPEATED),
             at=moment(fields, "timestamp"),
-            meta=without_none(
-                {"source": "codex", "model": self._model, "side_chain_of": self._side_of}
-            ),
+            meta=without_none({"source": "codex", "model": self._model}),
             dialect="responses",
             side_of=self._side_of,
             unless=_unless(payload) if is_message else (),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset import messages
 from warmset.errors import Conflict, InvalidInputError, InvalidMessageError
 from warmset.ingest.keys import key_for
+from warmset.items.side_chains import OF
 from warmset.maintenance.transcripts.item import FIRST, LONGEST, UNREADABLE
 from warmset.maintenance.transcripts.lines import value_of
 from warmset.store.conditions import Tail
@@ -229,6 +230,8 @@ class Writer:
         if len(raw) > LONGEST:
             return None
         columns = {"kind": item.kind if item.message is None else "malformed"}
+        if item.side_of is not None:
+            columns[OF] = item.side_of
         return Add(key, raw, uid=uid, columns=columns, if_present="skip")
 
     def _turn(self, item: Item, key: list[bytes], uid: str) -> Add | None:
@@ -242,6 +245,8 @@ class Writer:
                 speaker = None if speaker is None else self._through.text(speaker).strip() or None
                 self._report.redacted += shown is not plain
                 plain = shown
+            if item.side_of is not None:
+                meta[OF] = item.side_of
             dialect = item.dialect or messages.detect([plain])
             messages.settle([plain], dialect)
             payload = messages.dumps(plain)
