@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from contextlib import closing
@@ -15,12 +16,12 @@ from cyclopts import Parameter
 from warmset._extras import extra
 from warmset.cli.terminated import TERMINATED, Terminated, terminable
 from warmset.errors import InvalidInputError, WarmsetError
-from warmset.maintenance import Access, Import, encryption_of, open_store, redactor, survey
+from warmset.maintenance import Access, encryption_of
+from warmset.maintenance.transcripts.api import Options, begun
 from warmset.serve import claimed
 from warmset.serve.listening import Listening
 from warmset.serve.proxy.guard import GuardOptions, check_bind
 from warmset.serve.tools import Desk, Imports
-from warmset.store.records import key_of
 
 with extra("mcp"):
     import anyio
@@ -33,11 +34,16 @@ with extra("mcp"):
     from warmset.serve.mcp.stdio import serve_stdio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcp.server.lowlevel import Server
 
+    from warmset.memory import Memory
+
 PORT: Final = 8788
+
+MOST_FAILED: Final = 20
+"""The most files of which an import says why they failed."""
 
 _Flag = Annotated[bool, Parameter(negative="")]
 _Several = Annotated[tuple[str, ...] | None, Parameter(negative="")]
@@ -78,7 +84,8 @@ def mcp(
         tenant: Whose memory is served.
         read_only: Leave out the tools that change the store, and write nothing.
         limit: The most tokens of a result.
-        import_from: A directory whose files the import tool may read; no import tool if not given.
+        import_from: A directory whose files the import tool may read, those below among them; no
+            import tool if not given.
         embedder: The source of vectors: minilm, static, openai, cohere, voyage or lexical; minilm
             if not given.
         key_file: A file with the store's master key, if it has one.
@@ -106,7 +113,7 @@ def mcp(
             limit=limit,
             imports=None
             if import_from is None
-            else Imports(directory=import_from, run=partial(_import, access)),
+            else Imports(directory=import_from, run=partial(_import, import_from)),
         )
         levels = Levels()
         server = build(offered(desk, levels), version=metadata.version("warmset"), levels=levels)
@@ -144,22 +151,32 @@ def _ready(memory: Path, url: str) -> None:
 
 
 def _import(
-    access: Access, file: Path, tenant: str, progress: Callable[[int, int], None]
+    directory: Path,
+    memory: Memory,
+    path: Path,
+    given: Mapping[str, Any],
+    progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
-    """Import a file for the tool; sources of other kinds are to be recognised here."""
-    found = survey(file)
-    own = key_of(tenant, "any")[0]
-    if any(key[0] != own for key in found.keys):
-        raise InvalidInputError(
-            "file: it has records of other tenants; export one tenant with warmset export --tenant"
-        )
-    with open_store(access, mode="shared", make=True) as store:
-        work = Import(store, found, redactor(None, private_tags=True))
-        work.run(progress)
+    """Import files for the tool; errors name them by their paths in the directory for imports."""
+    root = directory.resolve()
+    options = Options(**given, within=root, own_tenant=True)
+    try:
+        with begun(memory, path, options) as work:
+            report = work.run(progress)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace(f"{root}{os.sep}", "")) from error
+    failed = [
+        f"{name.removeprefix(f'{root}{os.sep}')}: {why}" for name, why in report.failed.items()
+    ]
     return {
-        "records": work.done,
-        "total": work.total,
-        "vectors": work.vectors,
-        "references": work.loose,
-        "redacted": work.redacted,
+        "messages": report.messages,
+        "conversations": report.conversations,
+        "records": report.records,
+        "beside": report.kept.total() + report.unreadable,
+        "known": report.known,
+        "erased": report.erased,
+        "left_out": report.left_out.total() + report.too_long,
+        "redacted": report.redacted,
+        "skipped": report.skipped,
+        "failed": failed[:MOST_FAILED],
     }

@@ -23,7 +23,7 @@ EFFECTS = {"read": "reads", "write": "writes", "erase": "erases"}
 def every_tool() -> list[Tool]:
     """Return the tools of a server that has everything."""
     with Memory.open(None, embedder="lexical") as memory:
-        imports = Imports(directory=ROOT, run=lambda _file, _tenant, _progress: {})
+        imports = Imports(directory=ROOT, run=lambda *_given: {})
         return table(Desk(memory=lambda: memory, limit=8_000, imports=imports))
 
 

@@ -29,7 +29,18 @@ _DEFAULT: Final = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of an import; see `import_transcripts`."""
+    """The options of an import; see `import_transcripts`.
+
+    Args:
+        source: Where the files come from.
+        conversation: The name of the conversation of messages that name none.
+        tenant: Whose the conversations are.
+        key_file: A file with the store's master key.
+        redactor: What every text passes through.
+        dry_run: Whether nothing is stored.
+        within: The directory, by its real path, outside of which no file is read.
+        own_tenant: Whether exports with records of other tenants are refused.
+    """
 
     source: Source | None = None
     conversation: str | None = None
@@ -37,6 +48,8 @@ class Options:
     key_file: str | PathLike[str] | None = None
     redactor: Redactor | None = None
     dry_run: bool = False
+    within: Path | None = None
+    own_tenant: bool = False
 
 
 def import_transcripts(
@@ -111,7 +124,7 @@ def begun(
         raise InvalidInputError("tenant, key_file, redactor: a memory has its own")
     tenant = target.tenant if isinstance(target, Memory) else options.tenant or _DEFAULT
     key_of(tenant, options.conversation or "any")
-    check(paths, options.source)  # no store is made for what is not there
+    check(paths, options.source, options.within)  # no store is made for what is not there
     with _opened(target, options) as place:
         through = options.redactor
         if isinstance(target, Memory):
@@ -124,6 +137,8 @@ def begun(
             name=options.conversation,
             through=through,
             dry=options.dry_run,
+            within=options.within,
+            own_tenant=options.own_tenant,
         )
 
 

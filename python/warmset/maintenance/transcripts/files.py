@@ -32,10 +32,14 @@ class Found:
     named: bool
 
 
-def find(given: Sequence[Path]) -> Iterator[Found]:
+def find(given: Sequence[Path], within: Path | None = None) -> Iterator[Found]:
     """Yield the regular files that are meant, each once, in order.
 
     Links to files are followed, links to directories below a directory are not.
+
+    Args:
+        given: Files and directories.
+        within: A directory; files that lie elsewhere, by links, are passed over. None for anywhere.
 
     Raises:
         InvalidInputError: A file that was named is not there, or is none.
@@ -48,6 +52,8 @@ def find(given: Sequence[Path]) -> Iterator[Found]:
             except OSError as error:
                 if found.named:
                     raise InvalidInputError(f"{path}: {error.strerror or error}") from error
+                continue
+            if within is not None and not found.path.resolve().is_relative_to(within):
                 continue
             if not stat.S_ISREG(known.st_mode):
                 if found.named:

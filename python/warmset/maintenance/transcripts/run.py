@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -47,15 +48,20 @@ class _Open:
     quiet: int = 0
 
 
-def check(sources: Sequence[Path], kind: Source | None) -> None:
+def check(sources: Sequence[Path], kind: Source | None, within: Path | None = None) -> None:
     """Check the files that are named, before anything is written.
+
+    Args:
+        sources: Files, and directories with files.
+        kind: Where the files come from; None if that is to be found out.
+        within: The directory outside of which no file is read; None for anywhere.
 
     Raises:
         InvalidInputError: One is not there, of no known source, or no whole export of warmset.
     """
     if kind is not None and kind not in SOURCES:
         raise InvalidInputError(f"source: expected one of {', '.join(SOURCES)}, found {kind!r}")
-    for found in find(sources):
+    for found in find(sources, within):
         if found.named and _kind(found, kind) == "warmset":
             survey(found.path)
 
@@ -75,6 +81,14 @@ def _kind(found: Found, kind: Source | None) -> Source | None:
     return known
 
 
+def _tell(
+    progress: Callable[[int, int], object] | None, before: int, size: int, total: int, share: float
+) -> None:
+    """Tell what was read when a share of one file was, behind those before it."""
+    if progress is not None:
+        progress(before + int(share * size), total)
+
+
 class Importing:
     """One import of several files.
 
@@ -86,6 +100,8 @@ class Importing:
         name: The conversation of what names none; None for the file's name.
         through: What every text passes through; None stores the texts as they are.
         dry: Whether nothing is stored.
+        within: The directory outside of which no file is read; None for anywhere.
+        own_tenant: Whether exports with records of other tenants are refused.
     """
 
     def __init__(
@@ -98,7 +114,11 @@ class Importing:
         name: str | None = None,
         through: Redactor | None = None,
         dry: bool = False,
+        within: Path | None = None,
+        own_tenant: bool = False,
     ) -> None:
+        self._within = within
+        self._only = tenant.encode("utf-8", "surrogatepass") if own_tenant else None
         self._given = [Path(one) for one in sources]
         self._kind: Source | None = kind
         self._name = name
@@ -122,12 +142,13 @@ class Importing:
             RedactionError: The redaction hook failed; earlier batches were stored.
             StoreError: A batch could not be stored; those before it were.
         """
-        listed = list(find(self._given))
+        listed = list(find(self._given, self._within))
         total = sum(size_of(one.path) for one in listed)
         before = 0
         try:
             for found in listed:
-                one = self._opened(found)
+                told = partial(_tell, progress, before, size_of(found.path), total)
+                one = self._opened(found, told)
                 if one is not None:
                     self._read(one, progress, before, total)
                     self._end(one)
@@ -161,7 +182,7 @@ class Importing:
         try:
             while True:
                 before = self.report.new
-                for found in find(self._given):
+                for found in find(self._given, self._within):
                     one = self._opened(found)
                     if one is not None:
                         self._look(one)
@@ -177,8 +198,13 @@ class Importing:
             self._writer.flush()
         return self.report
 
-    def _opened(self, found: Found) -> _Open | None:
-        """Return a file with what reads it; None if no source knows it."""
+    def _opened(self, found: Found, told: Callable[[float], object] = bool) -> _Open | None:
+        """Return a file with what reads it; None if no source knows it.
+
+        Args:
+            found: The file.
+            told: Called with the share of an export of warmset that was read.
+        """
         if found.path not in self._files:
             kind: Source | None = None
             with self._named(found):
@@ -190,19 +216,26 @@ class Importing:
                 self._files[found.path] = None
             else:
                 self.report.files[kind] += 1
-                self._files[found.path] = _Open(found, self._reading(found, kind))
+                self._files[found.path] = _Open(found, self._reading(found, kind, told))
         return self._files[found.path]
 
-    def _reading(self, found: Found, kind: Source) -> Reading | None:
+    def _reading(
+        self, found: Found, kind: Source, told: Callable[[float], object]
+    ) -> Reading | None:
         if kind == "warmset":
             with self._named(found):
-                self._import_export(found.path)
+                self._import_export(found.path, told)
             return None
         return reading(found.path, kind, self._name or found.name, self.report)
 
-    def _import_export(self, path: Path) -> None:
+    def _import_export(self, path: Path, told: Callable[[float], object]) -> None:
         """Import what `export` wrote."""
         there, report = survey(path), self.report
+        if self._only is not None and any(key[:1] != (self._only,) for key in there.keys):
+            raise InvalidInputError(
+                f"{path}: it has records of other tenants; export one tenant with warmset export "
+                "--tenant"
+            )
         store = self._target.store
         if report.dry or store is None:
             report.records += there.total
@@ -210,7 +243,7 @@ class Importing:
         self._writer.flush()
         work = Import(store, there, self._through, once=True, append=self._target.append)
         try:
-            work.run()
+            work.run(lambda done, total: told(done / max(total, 1)))
         finally:
             report.records += work.done
             report.known += work.known

@@ -9,7 +9,7 @@ from warmset.errors import InvalidInputError
 from warmset.serve.tools.pages import Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from warmset.embed import Embedder
@@ -25,13 +25,14 @@ class Imports:
 
     Args:
         directory: Where the files lie; no other one is read.
-        run: Imports a file into the records of a tenant: takes the file, the tenant, and what is
-            called with what is done and the total, and may raise to stop it. Returns the counts
-            `records`, `total`, `vectors`, `references` and `redacted`.
+        run: Imports a file, or the files of a folder, into a memory: takes the memory, the path,
+            the arguments `source`, `conversation` and `dry_run` as far as they were given, and what
+            is called with the bytes read and their total, and may raise to stop it. Returns the
+            members of the tool's result.
     """
 
     directory: Path
-    run: Callable[[Path, str, Callable[[int, int], None]], dict[str, Any]]
+    run: Callable[[Memory, Path, Mapping[str, Any], Callable[[int, int], None]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

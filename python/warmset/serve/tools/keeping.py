@@ -1,4 +1,4 @@
-"""The tools that bring something in: `append` turns of a conversation, `import` an export."""
+"""The tools that bring something in: `append` turns of a conversation, `import` files."""
 
 from __future__ import annotations
 
@@ -60,27 +60,58 @@ def import_tool(desk: Desk, imports: Imports) -> Tool:
     """Return the tool that reads a file into the store."""
     return Tool(
         name="import",
-        title="Import an export",
-        description="Append what warmset export wrote, with all of its conversations. A "
-        "conversation that is in the store already is refused, and nothing is imported.",
+        title="Import conversations",
+        description="Import conversations that other programs keep in files of one directory: "
+        "sessions of Claude Code and Codex, exports of ChatGPT and Claude, lists of messages, what "
+        "warmset export wrote, and others, known by their content. What was imported before is "
+        "left out, also if it was erased since.",
         properties={
             "file": {
                 "type": "string",
-                "description": "The file's name in the directory for imports.",
+                "description": "A file in the directory for imports, or a folder; '.' for all.",
+            },
+            "source": {
+                "type": "string",
+                "description": "Where it comes from, if its content does not tell.",
+            },
+            "conversation": {
+                "type": "string",
+                "description": "For messages that name none; the file's name if left out.",
+            },
+            "dry_run": {
+                "type": "boolean",
+                "default": False,
+                "description": "Store nothing, and count what would be stored.",
             },
         },
         required=("file",),
         output={
-            "records": NUMBER | {"description": "Records that were imported."},
-            "total": NUMBER | {"description": "Records of the file."},
-            "vectors": NUMBER | {"description": "Records of vectors left out; they are made anew."},
-            "references": NUMBER | {"description": "References to what is not in the file."},
-            "redacted": NUMBER | {"description": "Records stored without all of their text."},
+            "messages": NUMBER | {"description": "New messages."},
+            "conversations": NUMBER | {"description": "Conversations that got something new."},
+            "records": NUMBER | {"description": "New records of exports of warmset."},
+            "beside": NUMBER | {"description": "What is no message, and was stored as it stands."},
+            "known": NUMBER | {"description": "What was imported before."},
+            "erased": NUMBER | {"description": "Left out: its conversation was erased."},
+            "left_out": NUMBER | {"description": "What repeats something, or is too long."},
+            "redacted": NUMBER | {"description": "Stored without all of its text."},
+            "skipped": NUMBER | {"description": "Files of a folder that no source knows."},
+            "failed": {"type": "array", "items": TEXT},
         },
-        always=("records", "total", "vectors", "references", "redacted"),
+        always=(
+            "messages",
+            "conversations",
+            "records",
+            "beside",
+            "known",
+            "erased",
+            "left_out",
+            "redacted",
+            "skipped",
+            "failed",
+        ),
         effect="write",
         run=partial(_import, imports, desk),
-        text=lambda made: f"Imported {made['records']} of {made['total']} records.",
+        text=_told,
     )
 
 
@@ -97,26 +128,37 @@ def _append(desk: Desk, given: dict[str, Any], _call: Call) -> dict[str, Any]:
 
 
 def _import(imports: Imports, desk: Desk, given: dict[str, Any], call: Call) -> dict[str, Any]:
-    file = _file_of(imports.directory, given["file"])
-    tenant = desk.open().tenant
+    path = _file_of(imports.directory, given["file"])
+    options = {name: one for name, one in given.items() if name != "file"}
+    if not isinstance(options.get("dry_run", False), bool):
+        raise InvalidInputError("dry_run: expected true or false")
+    if "conversation" in options:
+        options["conversation"] = words(options["conversation"], "conversation", MOST_NAME)
 
     def progress(done: int, total: int) -> None:
-        call.progress(done, total, "records imported")
+        call.progress(done, total, "bytes read")
 
-    return imports.run(file, tenant, progress)
+    return imports.run(desk.open(), path, options, progress)
+
+
+def _told(made: dict[str, Any]) -> str:
+    said = f"New: {made['messages']} messages, {made['records']} records of exports"
+    counts = ((made["known"], "known"), (made["erased"], "erased"), (made["skipped"], "skipped"))
+    said += "".join(f", {count} {what}" for count, what in counts if count)
+    return "\n".join([f"{said}.", *(f"Failed: {one}" for one in made["failed"])])
 
 
 def _file_of(directory: Path, given: object) -> Path:
-    """Return the path of a file in the directory for imports.
+    """Return the path of a file or folder in the directory for imports, or of itself.
 
     Raises:
-        InvalidInputError: The file is elsewhere.
+        InvalidInputError: It is elsewhere, or not there.
     """
     name = words(given, "file", _MOST_PATH)
     directory = directory.resolve()
     try:
         path = (directory / name).resolve()
-        if path.is_relative_to(directory) and path.is_file():
+        if path.is_relative_to(directory) and path.exists():
             return path
     except (OSError, ValueError):
         pass  # no path at all, or too long

@@ -11,6 +11,7 @@ import mcp_client
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_client import ERAS, client, over_http, over_stdio
+from transcript_files import claude_code, codex
 
 from warmset import Memory
 from warmset.maintenance import Access, export, open_store
@@ -34,6 +35,9 @@ def exported(tmp_path_factory):
     with Memory.open(store, embedder="lexical", tenant="b") as memory:
         memory.conversation("theirs").append({"role": "user", "content": "Secret."})
     _write(store, made / "two.jsonl")
+    claude_code(made / "sessions")
+    (made / "sessions" / "unknown.json").write_text("7")
+    (made / "sessions" / "link.jsonl").symlink_to(codex(tmp_path_factory.mktemp("elsewhere")))
     return made
 
 
@@ -148,10 +152,16 @@ async def _gateway(one):
     assert made.structured_content["result"]["records"] == TURNS
     assert len(steps) >= 3
     assert steps == sorted(steps)
-    assert steps[-1] == (TURNS, TURNS)
+    assert steps[-1][0] == steps[-1][1] > TURNS
     again = await one.call_tool(NAME, given)
-    assert again.is_error
-    assert "has records in the store already" in again.content[0].text
+    result = again.structured_content["result"]
+    assert (result["records"], result["known"]) == (0, TURNS)
+    given = {"tool": "import", "arguments": {"file": "sessions", "dry_run": True}}
+    made = await one.call_tool(NAME, given)
+    assert made.content[0].text == "New: 14 messages, 0 records of exports, 1 skipped."
+    given = {"tool": "import", "arguments": {"file": "sessions/unknown.json"}}
+    wrong = await one.call_tool(NAME, given)
+    assert wrong.content[0].text.startswith("sessions/unknown.json: it is of no known source")
     found = await one.call_tool("memory_search", {"query": "Log line 612", "limit": 1})
     assert "Log line 612." in found.content[0].text, "what was imported is there at once"
 

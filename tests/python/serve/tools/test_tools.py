@@ -615,22 +615,30 @@ def test_files_are_imported_from_one_directory_alone(stored, tmp_path):
     (inside / "real").symlink_to(inside / "file.jsonl")
     seen, steps = [], []
 
-    def run(file, tenant, progress):
-        seen.append((file, tenant))
+    counts = dict.fromkeys(("messages", "conversations", "records", "beside", "known"), 0)
+    counts |= dict.fromkeys(("erased", "left_out", "redacted", "skipped"), 0)
+
+    def run(memory, path, given, progress):
+        seen.append((memory, path, given))
         progress(1, 2)
         progress(2, 2)
-        return {"records": 2, "total": 2, "vectors": 0, "references": 0, "redacted": 0}
+        return {**counts, "messages": 2, "known": 3, "failed": ["b.json: no"]}
 
     tools = Tools(stored, imports=Imports(directory=inside, run=run))
     call = Call(progress=lambda *step: steps.append(step))
     tools.all["import"].call({"file": "file.jsonl"}, call)
-    assert seen == [(inside / "file.jsonl", "default")]
-    assert steps == [(1, 2, "records imported"), (2, 2, "records imported")]
-    assert tools("import", file="real")["records"] == 2
-    assert tools.text == "Imported 2 of 2 records."
-    for bad in ("../out/file.jsonl", str(outside / "file.jsonl"), "link", "none", ".", "a\0b"):
+    assert seen == [(stored, inside / "file.jsonl", {})]
+    assert steps == [(1, 2, "bytes read"), (2, 2, "bytes read")]
+    assert tools("import", file="real")["messages"] == 2
+    assert tools.text == "New: 2 messages, 0 records of exports, 3 known.\nFailed: b.json: no"
+    options = {"source": "codex", "conversation": "c", "dry_run": True}
+    tools("import", file=".", **options)
+    assert seen[-1] == (stored, inside, options)
+    for bad in ("../out/file.jsonl", str(outside / "file.jsonl"), "link", "none", "..", "a\0b"):
         assert "no such file" in tools.refused("import", file=bad).why, bad
-    assert len(seen) == 2
+    for wrong in ({"dry_run": "yes"}, {"conversation": ""}, {"conversation": 7}):
+        assert next(iter(wrong)) in tools.refused("import", file=".", **wrong).why
+    assert len(seen) == 3
     assert "import" not in Tools(stored).all
 
 
