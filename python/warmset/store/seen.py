@@ -40,16 +40,14 @@ class Seen:
             self._sort_in(packed)
 
     def _sort_in(self, packed: bytes) -> None:
-        run = _sorted(np.frombuffer(packed, ">u8").reshape(-1, 2).astype(np.uint64))
-        while self._old and len(self._old[-1][0]) <= 2 * len(run[0]):
-            last = self._old.pop()
-            run = _sorted(np.concatenate([np.stack(last, 1), np.stack(run, 1)]))
-        self._old.append(run)
-
-
-def _sorted(pairs: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    return np.ascontiguousarray(pairs[order, 0]), np.ascontiguousarray(pairs[order, 1])
+        pairs = np.frombuffer(packed, ">u8").reshape(-1, 2)
+        high, low = (pairs[:, at].astype(np.uint64) for at in range(2))
+        while self._old and len(self._old[-1][0]) <= 2 * len(high):
+            before = self._old.pop()
+            high, low = np.concatenate((before[0], high)), np.concatenate((before[1], low))
+            del before  # there are never more than three copies
+        order = np.argsort(high, kind="stable")
+        self._old.append((high[order], low[order]))
 
 
 def _holds(high: NDArray[np.uint64], low: NDArray[np.uint64], one: bytes) -> bool:
