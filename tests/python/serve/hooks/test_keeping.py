@@ -78,8 +78,7 @@ def test_a_hook_knows_what_an_import_stored(tmp_path, host):
         assert memory.conversations() == [agent.session]
 
 
-def test_the_pieces_of_a_reply_are_known_one_by_one(tmp_path):
-    agent = Agent(tmp_path)
+def in_pieces(agent):
     agent.asks("Look at it, please.")
     for n, block in enumerate(
         [{"type": "thinking", "thinking": "So.", "signature": "s"}, {"type": "text", "text": "Ah."}]
@@ -88,6 +87,11 @@ def test_the_pieces_of_a_reply_are_known_one_by_one(tmp_path):
         message = {"id": "m1", "role": "assistant", "content": [block]}
         agent.line({**line, "message": message})
     agent.asks("Thanks.")
+
+
+def test_the_pieces_of_a_reply_are_known_one_by_one(tmp_path):
+    agent = Agent(tmp_path)
+    in_pieces(agent)
     with agent.memory() as memory:
         import_transcripts(memory, agent.transcript)
         keep(agent, memory)
@@ -171,7 +175,8 @@ def test_neither_brings_back_what_was_erased(tmp_path, first):
 def test_what_another_process_writes_meanwhile_is_seen_before_a_batch_is_stored(
     tmp_path, monkeypatch
 ):
-    agent = begun(tmp_path, "claude-code")
+    agent = Agent(tmp_path)
+    in_pieces(agent)
     with agent.memory() as memory:
         engine = memory.__warmset_engine__()
         bring, times = type(engine).bring, []
@@ -186,7 +191,7 @@ def test_what_another_process_writes_meanwhile_is_seen_before_a_batch_is_stored(
         mine = Keeping(memory, agent.host, agent.session)
         mine.add(list(lines_of(agent.transcript.read_bytes())))
         assert len(times) == 2  # the second one is the import's
-        assert texts(memory, agent).count(FIRST[0]) == 1
+        assert texts(memory, agent) == ["Look at it,", "Ah.", "Thanks."]
 
         def never(_this, _rows, *, expect=()):
             del expect
