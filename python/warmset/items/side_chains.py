@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from warmset.errors import StoreError
+from warmset.errors import InvalidInputError, StoreError
 from warmset.store.records import TurnMeta, is_conversation, key_of, names_of
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def _is_side(log: Log, tenant: str, name: str, parent: str) -> bool:
 def _parents(log: Log, tenant: str, name: str) -> set[object] | None:
     """Return what a conversation says that it is a side chain of; None if it cannot be read."""
     try:
-        entries = log.entries(key_of(tenant, name), limit=_LOOKED_AT)
-    except StoreError:
+        found = map(_parent, log.entries(key_of(tenant, name), limit=_LOOKED_AT))
+        return {one for one in found if isinstance(one, str)}
+    except (StoreError, InvalidInputError):
         return None
-    return {one for one in map(_parent, entries) if isinstance(one, str)}
 
 
 def _parent(entry: Entry) -> object:

@@ -32,6 +32,7 @@ def said(turn):
     return "".join(block.get("text", "") for block in blocks)[:11]
 
 
+OLD = "2025-03-04T10:00:00Z"
 FIRST = ["Move the bi", "I decided t", "Please alwa", "The quota o"]
 
 
@@ -223,7 +224,12 @@ def test_a_long_session_is_stored_in_batches_and_in_order(tmp_path, monkeypatch)
 def test_what_stands_beside_a_turn(tmp_path):
     agent = Agent(tmp_path)
     line = {"type": "user", "sessionId": agent.session}
-    for uuid, at in (("u0", TIME), ("", "tomorrow"), ("\ud800", None), ("x" * 2_000, 7)):
+    for uuid, at in (
+        ("u0", "2025-03-04T10:00:00Z"),
+        ("", "tomorrow"),
+        ("\ud800", None),
+        ("x" * 2_000, 7),
+    ):
         message = {"role": "user", "content": f"Said {at}."}
         agent.line({**line, "uuid": uuid, "timestamp": at, "message": message})
     side = {**line, "uuid": "s", "isSidechain": True, "message": {"role": "user", "content": "No."}}
@@ -233,7 +239,7 @@ def test_what_stands_beside_a_turn(tmp_path):
         conversation = memory.conversation(agent.session)
         assert len(conversation) == 4
         assert conversation.dialect == "anthropic"
-        assert conversation.fetch(conversation.ids[0]).at.isoformat()[:10] == TIME[:10]
+        assert conversation.fetch(conversation.ids[0]).at.isoformat()[:10] == OLD[:10]
         report = import_transcripts(memory, agent.transcript)
         assert (report.messages, report.side_chains) == (1, 1)
         assert len(conversation) == 4
