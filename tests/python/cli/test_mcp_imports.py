@@ -58,6 +58,9 @@ def test_options_of_an_import(imports):
         assert memory.conversations() == []
         imported(imports, imports / "note.jsonl", memory, conversation="c", source="messages")
         assert memory.conversations() == ["c"]
+        (imports / "bad.jsonl").write_text('{"role": "user", "content": "Ada."}\nno json\n')
+        made = imported(imports, imports / "bad.jsonl", memory)
+        assert (made["messages"], made["beside"]) == (1, 1)
         with pytest.raises(InvalidInputError, match="source: expected one of"):
             imported(imports, imports / "note.jsonl", memory, source="mail")
 

@@ -69,6 +69,7 @@ def test_a_hook_knows_what_an_import_stored(tmp_path, host):
         before = memory.conversation(agent.session).ids
         keep(agent, memory)
         assert memory.conversation(agent.session).ids == before
+        assert memory.memories(k=20) == []
         agent.asks("And the second thing?")
         agent.says("That is done, too.")
         keep(agent, memory)
@@ -206,6 +207,30 @@ def test_what_another_process_writes_meanwhile_is_seen_before_a_batch_is_stored(
         with pytest.raises(Conflict):
             mine.add(list(lines_of(agent.transcript.read_bytes())))
         assert len(times) == 4
+
+
+def test_a_transcript_that_was_written_anew_is_read_anew(tmp_path):
+    agent = begun(tmp_path, "claude-code")
+    with agent.memory() as memory:
+        keep(agent, memory)
+        lines = agent.transcript.read_text().splitlines(keepends=True)
+        agent.transcript.write_text("".join(lines[:2]))
+        agent._number = 90
+        agent.asks("Shorter now?")
+        keep(agent, memory)
+        assert texts(memory, agent) == [*FIRST, "Shorter now"]
+
+
+def test_a_session_that_goes_on_in_another_file_is_read_from_its_beginning(tmp_path):
+    agent = begun(tmp_path, "claude-code")
+    with agent.memory() as memory:
+        keep(agent, memory)
+        before = agent.transcript.read_text()
+        agent.transcript = tmp_path / "another.jsonl"
+        agent.asks("What is new?")
+        agent.transcript.write_text(agent.transcript.read_text() + before)
+        keep(agent, memory)
+        assert texts(memory, agent) == [*FIRST, "What is new"]
 
 
 def test_a_long_session_is_stored_in_batches_and_in_order(tmp_path, monkeypatch):
