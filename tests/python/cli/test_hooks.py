@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -19,6 +20,7 @@ from hook_sessions import Agent, environ_without_home
 
 from warmset import Memory
 from warmset.cli.app import run
+from warmset.cli.hooks import agreed
 from warmset.serve.hooks import failures
 
 SHOWS = """#!{python}
@@ -276,3 +278,18 @@ def test_failures_of_a_store_are_told(tmp_path, call):
     assert code == 1
     assert "no helper, it starts with the next event" in out
     assert "codex Stop: OSError: No space left on device" in out
+
+
+@pytest.mark.parametrize(("said", "does"), [("y", 1), (" YES ", 1), ("no", 0), ("", 0)])
+def test_only_yes_is_yes(monkeypatch, said, does):
+    monkeypatch.setattr(builtins, "input", lambda _question: said)
+    assert agreed([], "really?", yes=False) == does
+
+
+@pytest.mark.usefixtures("home", "agents")
+def test_a_store_that_is_gone_is_made_again_for_settings_that_are_there(call, tmp_path):
+    wrap = ("wrap", "claude", "--no-run", "--yes", "--memory", "store")
+    assert call(*wrap)[0] == 0
+    shutil.rmtree(tmp_path / "store")
+    assert call(*wrap)[0] == 0
+    assert (tmp_path / "store" / "hooks").is_dir()

@@ -559,3 +559,20 @@ def test_ctrl_c_ends_following_and_loses_nothing(tmp_path, store):
     assert process.returncode == 130
     assert b"6 messages imported into 1 conversations" in err
     assert texts(store) == expected(3)
+
+
+def test_the_longest_line_is_stored(tmp_path, store, monkeypatch):
+    file = session(1).write(tmp_path / "s.jsonl")
+    longest = len('{"role":"user","content":"Prompt 0 of Ada Lovelace."}')
+    for most, new in ((longest - 1, 0), (longest, 1)):
+        monkeypatch.setattr("warmset.maintenance.transcripts.writer.LONGEST", most)
+        report = import_transcripts(store, file)
+        assert (report.messages, report.too_long) == (new, 2 - new)
+
+
+def test_a_session_that_lies_in_two_files_is_imported_once(tmp_path, store):
+    for name in ("one", "two"):
+        session(3).write(tmp_path / "files" / f"{name}.jsonl")
+    report = import_transcripts(store, tmp_path / "files")
+    assert (report.messages, report.known) == (6, 6)
+    assert texts(store) == expected(3)

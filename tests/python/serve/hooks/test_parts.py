@@ -403,3 +403,11 @@ def test_files_of_hooks_follow_no_links(tmp_path):
     files.replace(str(tmp_path / "link"), b"new")
     assert (tmp_path / "real").read_text() == "{}"
     assert (tmp_path / "link").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_memory_that_just_fits_is_quoted():
+    found = [Recalled("m1", "user", 0.0, "The quota is 7,413 requests.")]
+    whole, _ = quoted(found)
+    size = len(whole.encode())
+    assert quoted(found, size) == (whole, ["m1"])
+    assert quoted(found, size - 1) == ("", [])

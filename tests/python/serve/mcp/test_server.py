@@ -222,6 +222,16 @@ def test_a_notice_is_logged_at_the_level_that_a_client_asks_for(mode, level, com
     assert seen == [("warning", "warmset", "vectors are missing")] * comes
 
 
+def test_a_notice_is_as_long_as_a_sentence():
+    async def work():
+        server = server_of(tool("long", lambda _given, call: call.notice("x" * 301) or {}))
+        async with client(server, "auto") as one:
+            made = await one.call_tool("long", {})
+            assert made.content[0].text.endswith(f"\nNote: {'x' * 300}.")
+
+    mcp_client.run(work)
+
+
 def test_a_client_of_the_stateless_protocol_gets_no_log_that_it_did_not_ask_for():
     seen = []
 

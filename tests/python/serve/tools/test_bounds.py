@@ -119,3 +119,12 @@ def test_a_page_can_be_asked_for_again_until_newer_ones_take_its_place():
     for gone in (newest, None, 7, "other"):
         with pytest.raises(InvalidInputError, match="there is no such page"):
             pages.next(gone, 300)
+
+
+def test_of_more_pages_than_wait_the_oldest_are_given_up():
+    pages = Pages(most=2)
+    made = {"hits": [{"text": "word " * 200} for _ in range(20)]}
+    cursors = [pages.first(made, ("hits",), 1_000)["next_cursor"] for _ in range(3)]
+    with pytest.raises(InvalidInputError, match="given up for newer ones"):
+        pages.next(cursors[0], None)
+    assert all(pages.next(one, None)["hits"] for one in cursors[1:])

@@ -605,6 +605,11 @@ def test_turns_are_appended_and_by_a_key_once(tools, stored):
         assert word in tools.refused("append", conversation="new", **given).why
 
 
+def test_a_call_appends_a_thousand_messages(stored):
+    messages = [{"role": "user", "content": f"{n}"} for n in range(1_000)]
+    assert len(Tools(stored)("append", conversation="new", messages=messages)["ids"]) == 1_000
+
+
 def test_files_are_imported_from_one_directory_alone(stored, tmp_path):
     inside, outside = tmp_path / "in", tmp_path / "out"
     inside.mkdir()
