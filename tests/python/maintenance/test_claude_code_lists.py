@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from transcript_files import SESSION, ClaudeCode, call, result, text
 
 from warmset import Memory
-from warmset.maintenance import import_transcripts
+from warmset.maintenance import ImportReport, import_transcripts
+from warmset.maintenance.transcripts.rereads import Rereads, files_read
 from warmset.messages import validate
 
 STEPS = st.lists(
@@ -297,3 +298,39 @@ def test_rereads_count_within_24_calls(calls, rereads, tmp_path):
     memory, report = imported(talk, tmp_path)
     memory.close()
     assert (report.compactions, report.calls, report.rereads) == (1, calls + 4, rereads)
+
+
+def test_a_file_that_is_read_twice_again_counts_once():
+    report = ImportReport()
+    calls = Rereads(report)
+    calls.called("Read", {"file_path": "/a"})
+    calls.compacted()
+    for _ in range(2):
+        calls.called("Read", {"file_path": "/a"})
+    assert report.rereads == 1
+    assert [*files_read("Bash", {"command": "sed -i s/a/b/ x.py"})] == []
+    assert [*files_read("Bash", {"command": "sed -n 1,5p x.py"})] == ["x.py"]
+
+
+def test_a_message_with_two_results_for_one_call_is_none(tmp_path):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    talk.reply("m1", call("t1"))
+    talk.user([result("t1"), result("t1")])
+    talk.user("And?")
+    with Memory.open(None, embedder="lexical") as memory:
+        report = import_transcripts(memory, talk.write(tmp_path / "s.jsonl"))
+        assert report.kept["orphan tool_result"] == 1
+        assert report.messages == 4  # the call has a result that says that there is none
+
+
+def test_what_was_said_while_tools_ran_is_stored_though_they_never_end(tmp_path):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    talk.reply("m1", call("t1"))
+    talk.queued("And the door?")
+    with Memory.open(None, embedder="lexical") as memory:
+        import_transcripts(memory, talk.write(tmp_path / "s.jsonl"))
+        said = [turn["content"] for turn in memory.conversation(SESSION)]
+        assert len(said) == 4
+        assert "And the door?" in str(said[-1])

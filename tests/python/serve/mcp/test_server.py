@@ -15,6 +15,7 @@ import pytest
 from mcp_client import ERAS, client
 
 from warmset import Memory
+from warmset.errors import InvalidInputError, ReadOnly
 from warmset.serve.mcp.calls import AT_ONCE, Calls, FromTable, hints_of
 from warmset.serve.mcp.gateway import NAME, Gateway
 from warmset.serve.mcp.levels import Levels
@@ -283,6 +284,20 @@ def test_the_gateway_says_what_the_worst_of_its_tools_does():
     assert of("read") == hints_of("read")
     assert hints_of("write").destructive_hint is False
     assert hints_of("read").read_only_hint is True
+
+
+def test_the_gateway_shows_the_arguments_of_a_tool_that_got_wrong_ones_alone():
+    def broken(given, _call):
+        raise ReadOnly("no store") if given else InvalidInputError("n: expected a number")
+
+    async def work():
+        gateway = Gateway([tool("broken", broken, properties={"n": {}})], Calls(Levels()))
+        for given, shown in (({"n": 1}, False), ({}, True)):
+            made = await gateway.call({"tool": "broken", "arguments": given}, None)
+            assert made.is_error
+            assert ("Its arguments are" in made.content[0].text) is shown
+
+    mcp_client.run(work)
 
 
 def test_the_tools_in_front_cost_a_model_few_tokens():
