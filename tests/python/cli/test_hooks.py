@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -284,12 +283,3 @@ def test_failures_of_a_store_are_told(tmp_path, call):
 def test_only_yes_is_yes(monkeypatch, said, does):
     monkeypatch.setattr(builtins, "input", lambda _question: said)
     assert agreed([], "really?", yes=False) == does
-
-
-@pytest.mark.usefixtures("home", "agents")
-def test_a_store_that_is_gone_is_made_again_for_settings_that_are_there(call, tmp_path):
-    wrap = ("wrap", "claude", "--no-run", "--yes", "--memory", "store")
-    assert call(*wrap)[0] == 0
-    shutil.rmtree(tmp_path / "store")
-    assert call(*wrap)[0] == 0
-    assert (tmp_path / "store" / "hooks").is_dir()

@@ -334,3 +334,29 @@ def test_what_was_said_while_tools_ran_is_stored_though_they_never_end(tmp_path)
         said = [turn["content"] for turn in memory.conversation(SESSION)]
         assert len(said) == 4
         assert "And the door?" in str(said[-1])
+
+
+def test_a_piece_of_a_reply_that_was_written_twice_is_there_once(tmp_path):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    talk.reply("m1", text("I look."))
+    talk.lines.append(talk.lines[-1])
+    with Memory.open(None, embedder="lexical") as memory:
+        report = import_transcripts(memory, talk.write(tmp_path / "s.jsonl"))
+        assert (report.messages, report.known) == (2, 1)
+        assert memory.conversation(SESSION).messages()[-1]["content"] == [text("I look.")]
+
+
+def test_a_prompt_behind_results_and_what_was_queued_meanwhile_begins_no_branch(tmp_path):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    reply = talk.reply("m1", call("t1"))
+    talk.queued("And the door?")
+    answered = talk.user([result("t1")], parentUuid=reply)
+    talk.user("Well?", parentUuid=answered)
+    with Memory.open(None, embedder="lexical") as memory:
+        import_transcripts(memory, talk.write(tmp_path / "s.jsonl"))
+        said = [str(turn["content"]) for turn in memory.conversation(SESSION)]
+        assert len(said) == 5
+        assert "And the door?" in said[3]
+        assert said[4] == "Well?"

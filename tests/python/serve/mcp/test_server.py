@@ -20,6 +20,7 @@ from warmset.serve.mcp.calls import AT_ONCE, Calls, FromTable, hints_of
 from warmset.serve.mcp.gateway import NAME, Gateway
 from warmset.serve.mcp.levels import Levels
 from warmset.serve.mcp.offered import offered
+from warmset.serve.mcp.resources import Stored
 from warmset.serve.mcp.served import Offer
 from warmset.serve.mcp.server import build
 from warmset.serve.mcp.stdio import serve_stdio
@@ -296,6 +297,19 @@ def test_the_gateway_shows_the_arguments_of_a_tool_that_got_wrong_ones_alone():
             made = await gateway.call({"tool": "broken", "arguments": given}, None)
             assert made.is_error
             assert ("Its arguments are" in made.content[0].text) is shown
+
+    mcp_client.run(work)
+
+
+def test_a_last_page_of_conversations_that_is_full_has_none_behind_it(monkeypatch):
+    monkeypatch.setattr("warmset.serve.mcp.resources.PAGE", 2)
+
+    async def work():
+        with Memory.open(None, embedder="lexical") as memory:
+            stored = Stored(Desk(memory=lambda: memory), {}, Calls(Levels()))
+            for count, after in ((1, None), (2, None), (3, "2")):
+                memory.conversation(f"{count}").append({"role": "user", "content": "x"})
+                assert (await stored.page(None))[1] == after
 
     mcp_client.run(work)
 
