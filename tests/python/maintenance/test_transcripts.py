@@ -511,3 +511,15 @@ def test_an_encrypted_store(files, store, tmp_path):
     with Memory.open(store, embedder="lexical", encryption=key.read_bytes()) as memory:
         memory.erase(conversation=SESSION)
     assert import_transcripts(store, file, key_file=key).messages == 0
+
+
+def test_a_second_result_of_a_call_of_codex_is_none(tmp_path):
+    file = FILES["codex"](tmp_path)
+    lines = file.read_text().splitlines()
+    [output] = [one for one in lines if "function_call_output" in one and '"c1"' in one]
+    file.write_text("\n".join([*lines, output.replace("09:00:06", "09:00:59")]) + "\n")
+    with Memory.open(None, embedder="lexical") as memory:
+        report = import_transcripts(memory, file)
+        assert report.kept["response_item/function_call_output"] == 1
+        calls = [turn.get("call_id") for turn in memory.conversation("codex-1")]
+        assert calls.count("c1") == 2
