@@ -177,11 +177,13 @@ def test_what_is_named_as_a_side_chain_and_cannot_be_read_goes_too(tmp_path, sto
         cold.append([("turn", [b"default", f"{SESSION}/x".encode()], b"{}", b"{}", ())])
     with ColdStore.open(store) as cold:
         cold.append([("turn", [b"default", f"{SESSION}/y".encode()], b"[]", b"{}", ())])
+        cold.append([("turn", [b"default", f"{SESSION}ly/z".encode()], b"[]", b"{}", ())])
     for key in (store / "keys").glob("*.key"):
         key.unlink()
     erased(store, SESSION, "store")
     with ColdStore.open(store, mode="read") as cold:
         assert [Log(cold).tail(["default", f"{SESSION}/{name}"]) for name in "xy"] == [0, 0]
+        assert Log(cold).tail(["default", f"{SESSION}ly/z"])
 
 
 def test_subgraphs_are_erased_with_their_thread(store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from warmset.native import ColdStore, Log
 from warmset.store.known import SPACE, Known, hash_of
@@ -20,7 +21,7 @@ def digests(count, seed=1):
 def test_digests_are_told_apart_by_all_of_their_bytes(monkeypatch):
     monkeypatch.setattr("warmset.store.seen._YOUNG", 64)
     some = digests(1_000)
-    alike = [one[:8] + other[8:] for one, other in zip(some, some[1:], strict=False)]
+    alike = [one[:8] + other[8:] for one, other in pairwise(some)]
     seen = Seen()
     seen.add_all(b"".join(some[:300]))
     assert [one for one in some if not seen.add(one)] == some[:300]
