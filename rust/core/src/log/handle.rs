@@ -327,7 +327,7 @@ pub(super) fn entry(node: Node, parent: Seq, record: Record) -> Entry {
         uid: said.uid,
         at: node.at,
         expires: node.expires,
-        columns: node.columns,
+        columns: node.columns.map_or(said.columns, |columns| *columns),
         codec: said.codec,
         own: said.own,
         payload: record.payload,

@@ -19,18 +19,33 @@ pub(in crate::log) struct Node {
     pub(in crate::log) seq: Seq,
     /// The entry before it; 0 for none.
     pub(in crate::log) parent: Seq,
-    pub(in crate::log) uid: Option<u128>,
+    uid: Option<Uid>,
+    /// The entry before it whose own id looks the same in short; 0 for none.
+    alike: Seq,
     /// When it was written, in microseconds since 1970 UTC.
     pub(in crate::log) at: i64,
     /// From when on it is not shown; it keeps its place and its own id.
     pub(in crate::log) expires: Option<i64>,
-    pub(in crate::log) columns: Columns,
+    /// Its columns, if a patch changed them; else its record has them.
+    pub(in crate::log) columns: Option<Box<Columns>>,
     /// The newest patch.
     pub(in crate::log) patch: Option<Seq>,
     /// Patches before the newest, and entries that it replaced with theirs.
     pub(in crate::log) older: Vec<Seq>,
     /// How many bytes it takes.
     pub(in crate::log) len: u64,
+}
+
+/// The hash of a caller's own id, in halves: so it needs no more room than its bytes.
+type Uid = [u64; 2];
+
+fn halves(uid: u128) -> Uid {
+    let bytes = uid.to_le_bytes();
+    let half = |from: usize| {
+        let half = bytes.get(from..).and_then(<[u8]>::first_chunk);
+        half.copied().map_or(0, u64::from_le_bytes)
+    };
+    [half(0), half(8)]
 }
 
 impl Node {
@@ -48,8 +63,9 @@ pub(in crate::log) struct List {
     nodes: BTreeMap<Seq, Node>,
     /// The ids of those on the path, ascending.
     path: Vec<Seq>,
-    /// By the hash of the caller's own id: the entries that have it, on whatever path.
-    uids: HashMap<u128, Vec<Seq>>,
+    /// By the first half of the hash of the caller's own id: the last entry that has it, on whatever
+    /// path. It says which one came before.
+    uids: HashMap<u64, Seq>,
     /// The id of what moved the head last.
     moved: Seq,
     /// Where the head was moved to, by the id of what did so.
@@ -86,12 +102,39 @@ impl List {
 
     /// The entry on the path up to `end` that has this own id.
     pub(in crate::log) fn named(&self, uid: u128, end: Seq) -> Option<Seq> {
-        let seqs = self.uids.get(&uid)?;
+        let uid = halves(uid);
+        let last = self.uids.get(&uid[0]).and_then(|last| self.node(*last));
+        let alike = std::iter::successors(last, |node| self.node(node.alike));
+        let mut named = alike
+            .filter(|node| node.uid == Some(uid))
+            .map(|node| node.seq);
         if on(Defect::UidAnywhere) {
-            return seqs.last().copied();
+            return named.next();
         }
-        let on_path = |seq: &&Seq| **seq <= end && self.is_on_path(**seq);
-        seqs.iter().rev().find(on_path).copied()
+        named.find(|seq| *seq <= end && self.is_on_path(*seq))
+    }
+
+    /// Takes an entry out of those whose own ids look like its own.
+    fn unname(&mut self, seq: Seq, uid: Uid, alike: Seq) {
+        let Entry::Occupied(mut last) = self.uids.entry(uid[0]) else {
+            return;
+        };
+        if *last.get() == seq {
+            if alike == Seq(0) {
+                last.remove();
+            } else {
+                last.insert(alike);
+            }
+            return;
+        }
+        let mut next = *last.get();
+        while let Some(node) = self.nodes.get_mut(&next) {
+            if node.alike == seq {
+                node.alike = alike;
+                return;
+            }
+            next = node.alike;
+        }
     }
 
     /// The next entries on the path, each with the id of the one before it.
@@ -152,21 +195,22 @@ impl List {
         let parent = parent.filter(|parent| *parent < seq);
         let parent = parent.unwrap_or_else(|| self.tail());
         self.moved = seq;
+        let uid = uid.map(halves);
+        let alike = uid.and_then(|uid| self.uids.insert(uid[0], seq));
+        let alike = alike.unwrap_or_default();
         let node = Node {
             seq,
             parent,
             uid,
+            alike,
             at: said.at,
             expires: said.expires,
-            columns: said.columns,
+            columns: None,
             patch: None,
             older,
             len,
         };
         self.nodes.insert(seq, node);
-        if let Some(uid) = uid {
-            self.uids.entry(uid).or_default().push(seq);
-        }
         if parent == self.tail() {
             self.path.push(seq);
         } else {
@@ -260,7 +304,7 @@ impl List {
         if let Some(node) = self.nodes.get_mut(&of)
             && node.patch.is_none_or(|patch| patch < seq)
         {
-            node.columns = said.columns.clone();
+            node.columns = Some(Box::new(said.columns.clone()));
             node.expires = said.expires;
             node.older.extend(node.patch.replace(seq));
         }
@@ -277,15 +321,11 @@ impl List {
         let upto = self.path.partition_point(|seq| seq <= range.end());
         self.path.drain(from..upto);
         while let Some((&seq, node)) = self.nodes.range(range.clone()).next() {
-            if let Some(uid) = node.uid
-                && let Entry::Occupied(mut slot) = self.uids.entry(uid)
-            {
-                slot.get_mut().retain(|one| *one != seq);
-                if slot.get().is_empty() {
-                    slot.remove();
-                }
-            }
             freed += node.len;
+            let (uid, alike) = (node.uid, node.alike);
+            if let Some(uid) = uid {
+                self.unname(seq, uid, alike);
+            }
             self.nodes.remove(&seq);
         }
         freed
@@ -390,6 +430,35 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_ids_that_look_alike_in_short_are_told_apart() {
+        let mut list = List::default();
+        let high = |uid: u128| uid << 64 | 7;
+        for (seq, uid) in [(1, high(1)), (2, high(2)), (3, high(1)), (4, high(3))] {
+            list.add(Added {
+                seq: Seq(seq),
+                parent: Some(Seq(seq - 1)),
+                replaces: None,
+                uid: Some(uid),
+                said: Attributes::default(),
+                len: 1,
+            });
+        }
+        let named = |list: &List| {
+            let end = list.tail();
+            [1, 2, 3, 4].map(|uid| list.named(high(uid), end).unwrap_or_default().0)
+        };
+        assert_eq!(named(&list), [3, 2, 4, 0]);
+        assert_eq!(list.named(high(1), Seq(2)), Some(Seq(1)));
+        assert_eq!(list.named(7, Seq(4)), None);
+        list.remove(Seq(3)..=Seq(3));
+        assert_eq!(named(&list), [1, 2, 4, 0]);
+        list.remove(Seq(4)..=Seq(4));
+        assert_eq!(named(&list), [1, 2, 0, 0]);
+        list.remove(Seq(1)..=Seq(2));
+        assert!(list.uids.is_empty());
+    }
 
     #[test]
     fn what_claims_to_follow_what_came_later_ends_the_path() {
