@@ -10,6 +10,8 @@ from transcript_files import SESSION, ClaudeCode, call, result, text
 
 from warmset import Memory
 from warmset.maintenance import ImportReport, import_transcripts
+from warmset.maintenance.transcripts.claude_code import ClaudeCode as CodeParser
+from warmset.maintenance.transcripts.lines import LineReading
 from warmset.maintenance.transcripts.rereads import Rereads, files_read
 from warmset.messages import validate
 
@@ -360,3 +362,20 @@ def test_a_prompt_behind_results_and_what_was_queued_meanwhile_begins_no_branch(
         assert len(said) == 5
         assert "And the door?" in said[3]
         assert said[4] == "Well?"
+
+
+def test_an_error_of_the_api_is_no_reply(tmp_path):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    talk.reply("m1", text("API Error: 529"), isApiErrorMessage=True)
+    with Memory.open(None, embedder="lexical") as memory:
+        report = import_transcripts(memory, talk.write(tmp_path / "s.jsonl"))
+        assert (report.messages, report.kept) == (1, {"assistant/error": 1})
+
+
+def test_a_file_that_did_not_grow_brings_nothing(tmp_path):
+    talk = ClaudeCode()
+    talk.user("Look.")
+    file = talk.write(tmp_path / "s.jsonl")
+    reading = LineReading(file, CodeParser("s", ImportReport()))
+    assert [len([*reading.items()]) for _ in range(2)] == [1, 0]
