@@ -10,8 +10,8 @@ from transcript_files import SESSION, ClaudeCode, call, result, text
 
 from warmset import Memory
 from warmset.maintenance import ImportReport, import_transcripts
-from warmset.maintenance.transcripts.claude_code import ClaudeCode as CodeParser
 from warmset.maintenance.transcripts.lines import LineReading
+from warmset.maintenance.transcripts.plain import Plain
 from warmset.maintenance.transcripts.rereads import Rereads, files_read
 from warmset.messages import validate
 
@@ -374,8 +374,7 @@ def test_an_error_of_the_api_is_no_reply(tmp_path):
 
 
 def test_a_file_that_did_not_grow_brings_nothing(tmp_path):
-    talk = ClaudeCode()
-    talk.user("Look.")
-    file = talk.write(tmp_path / "s.jsonl")
-    reading = LineReading(file, CodeParser("s", ImportReport()))
+    file = tmp_path / "s.jsonl"
+    file.write_text('{"role": "user", "content": "Look."}\n')
+    reading = LineReading(file, Plain("s", ImportReport()))
     assert [len([*reading.items()]) for _ in range(2)] == [1, 0]
