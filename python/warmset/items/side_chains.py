@@ -28,7 +28,8 @@ _NAMES: Final = 1_000
 def side_chains(log: Log, tenant: str, conversation: str) -> list[str]:
     """Return the side chains of a conversation, and theirs, in the order of their names.
 
-    One of which nothing can be read counts by its name.
+    One that cannot be read is none: without the key of a store, `erase` takes what it is told, and
+    nothing that only has a similar name.
 
     Args:
         log: The store's log.
@@ -61,23 +62,22 @@ def _names(log: Log, tenant: list[bytes]) -> Iterator[str]:
 
 def _agents(log: Log, tenant: str, conversation: str) -> set[str]:
     """Return by what other names side chains may call a conversation that is one itself."""
-    parents = {f"{one}/" for one in _parents(log, tenant, conversation) or ()}
+    parents = {f"{one}/" for one in _parents(log, tenant, conversation)}
     found = (conversation.removeprefix(one) for one in parents)
     return {one for one in found if one != conversation}
 
 
 def _is_side(log: Log, tenant: str, name: str, parent: str) -> bool:
-    parents = _parents(log, tenant, name)
-    return parents is None or parent in parents
+    return parent in _parents(log, tenant, name)
 
 
-def _parents(log: Log, tenant: str, name: str) -> set[object] | None:
-    """Return what a conversation says that it is a side chain of; None if it cannot be read."""
+def _parents(log: Log, tenant: str, name: str) -> set[str]:
+    """Return what a conversation says that it is a side chain of; none if it cannot be read."""
     try:
         found = map(_parent, log.entries(key_of(tenant, name), limit=_LOOKED_AT))
         return {one for one in found if isinstance(one, str)}
     except (StoreError, InvalidInputError):
-        return None
+        return set()
 
 
 def _parent(entry: Entry) -> object:

@@ -171,7 +171,7 @@ def test_a_side_chain_that_is_erased_leaves_its_session(way, tmp_path, store):
     assert texts(store) == expected(2)
 
 
-def test_what_is_named_as_a_side_chain_and_cannot_be_read_goes_too(tmp_path, store):
+def test_what_is_only_named_as_a_side_chain_and_cannot_be_read_stays(tmp_path, store):
     import_transcripts(store, session(1).write(tmp_path / "s.jsonl"))
     with ColdStore.open(store, encryption="keys") as cold:
         cold.append([("turn", [b"default", f"{SESSION}/x".encode()], b"{}", b"{}", ())])
@@ -182,7 +182,7 @@ def test_what_is_named_as_a_side_chain_and_cannot_be_read_goes_too(tmp_path, sto
         key.unlink()
     erased(store, SESSION, "store")
     with ColdStore.open(store, mode="read") as cold:
-        assert [Log(cold).tail(["default", f"{SESSION}/{name}"]) for name in "xy"] == [0, 0]
+        assert all(Log(cold).tail(["default", f"{SESSION}/{name}"]) for name in "xy")
         assert Log(cold).tail(["default", f"{SESSION}ly/z"])
 
 
