@@ -307,6 +307,10 @@ def test_cuts_that_show_the_same_are_told_from_others_without_reading_them(memor
     assert short == conversation.fit(budget=400).sent
     assert list(short.messages) == short.messages
     assert short.messages != list(shorter.messages)
+    places = [conversation.fit(budget=10**6).ids[at] for at in (3, 10)]  # as long as each other
+    one, two = (conversation.fit(budget=400, pins=[id_]) for id_ in places)
+    assert len(one) == len(two)
+    assert one.sent != two.sent
     other = memory.conversation("b")
     other.append([task, *chat(20, start=1), {"role": "user", "content": "And now?"}])
     apart = other.fit(budget=10**6).sent

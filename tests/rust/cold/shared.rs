@@ -133,7 +133,7 @@ fn what_was_not_synced_is_when_its_handle_closes_though_the_lock_is_busy() {
 fn disk_handles_and_threads_share_a_store() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options {
-        lock_wait: Duration::from_secs(300), // nine threads take turns, on whatever machine
+        lock_wait: Duration::from_mins(5), // nine threads take turns, on whatever machine
         ..tiny(20_000, Read::Map)
     };
     let stores: Vec<Store> = (0..3)

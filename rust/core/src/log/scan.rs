@@ -127,9 +127,12 @@ impl Log {
             .map(|(key, cell)| (rank(cell.version, cell.born), key, cell))
             .filter(|(seq, ..)| comes(*seq))
             .collect();
-        let before = |one: Seq, other: Seq| match scan.reverse {
-            false => one.cmp(&other),
-            true => other.cmp(&one),
+        let before = |one: Seq, other: Seq| {
+            if scan.reverse {
+                other.cmp(&one)
+            } else {
+                one.cmp(&other)
+            }
         };
         if scan.limit < found.len() {
             // No more are put in order than are listed.

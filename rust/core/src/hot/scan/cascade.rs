@@ -177,7 +177,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
     }
 }
 
-/// RowSets whose codes are read first, and those that are scored in full at once: a block of which few
+/// Rows whose codes are read first, and those that are scored in full at once: a block of which few
 /// rows are asked for costs less in full than its codes do, and the last rows have no codes yet.
 fn parted(row_sets: &RowSets, segment: &Segment, codes: &Codes) -> (RowSets, RowSets) {
     let few = u32::try_from(codes.bytes() * BLOCK / (segment.bytes() + 1)).unwrap_or(u32::MAX);

@@ -52,7 +52,7 @@ pub(in crate::hot) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// RowSets in parts of about so many rows, each part with all segments.
+/// Row sets in parts of about so many rows, each part with all segments.
 pub(in crate::hot) fn split(row_sets: &[RowSets], rows: usize) -> Vec<Vec<RowSets>> {
     let mut parts: Vec<Vec<RowSets>> = Vec::new();
     let mut room = 0;
