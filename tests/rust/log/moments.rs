@@ -117,11 +117,11 @@ fn a_view_is_of_one_moment() {
 fn a_page_of_a_list_is_of_one_moment() {
     let ram = Ram::new();
     let (log, reader) = (open(&ram, Encryption::Off), open(&ram, Encryption::Off));
-    let stop = AtomicBool::new(false);
+    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // All entries have the same number.
-            for n in 0_u64.. {
+            for n in 0_u64..200 {
                 let payload = n.to_le_bytes();
                 let cut = Row::Cut {
                     list: LIST,
@@ -130,16 +130,14 @@ fn a_page_of_a_list_is_of_one_moment() {
                 let mut rows = vec![cut];
                 rows.resize(8, Row::Add(Item::new(LIST, &payload)));
                 write(&log, &rows);
-                if n % 100 == 99 {
+                if n % 50 == 49 {
                     log.compact(0).unwrap();
                 }
-                if stop.load(Ordering::Acquire) {
-                    break;
-                }
             }
+            done.store(true, Ordering::Release);
         });
         let mut numbers = BTreeSet::new();
-        while numbers.len() < 40 {
+        while !done.load(Ordering::Acquire) || numbers.is_empty() {
             for (limit, reverse) in [(3, false), (7, false), (3, true), (9, true)] {
                 let page = reader.entries(LIST, None, limit, reverse, 0).unwrap();
                 let found: BTreeSet<Vec<u8>> =
@@ -149,7 +147,6 @@ fn a_page_of_a_list_is_of_one_moment() {
                 numbers.extend(found);
             }
         }
-        stop.store(true, Ordering::Release);
     });
 }
 
