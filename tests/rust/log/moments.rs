@@ -121,7 +121,7 @@ fn a_page_of_a_list_is_of_one_moment() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // All entries have the same number.
-            for n in 0_u64..200 {
+            for n in 0_u64..400 {
                 let payload = n.to_le_bytes();
                 let cut = Row::Cut {
                     list: LIST,
@@ -130,7 +130,7 @@ fn a_page_of_a_list_is_of_one_moment() {
                 let mut rows = vec![cut];
                 rows.resize(8, Row::Add(Item::new(LIST, &payload)));
                 write(&log, &rows);
-                if n % 50 == 49 {
+                if n % 5 == 0 {
                     log.compact(0).unwrap();
                 }
             }
