@@ -61,6 +61,7 @@ def test_filters_by_a_function_reach_as_far_as_they_must(store):
         "text 3", k=2, filter=lambda one: one.metadata.get("n") in (3, 7)
     )
     assert ids(wanted) == [3, 7]
+    assert len(store.similarity_search("text 3", k=2, filter=lambda _: True)) == 2
     assert store.similarity_search("text 3", k=2, filter=lambda _: False) == []
 
 
@@ -187,3 +188,14 @@ def test_payloads_are_plain_json(store):
     stored = store.shelf.get(["3"])[0]
     assert json.loads(stored.payload)["page_content"] == "text 3"
     assert stored.cell.columns["n"] == 3
+
+
+def test_relevance_lies_between_opposite_and_the_same(store):
+    scores = {one.id: score for one, score in store.similarity_search_with_score("text 3", k=12)}
+    found = store.similarity_search_with_relevance_scores("text 3", k=12)
+    assert {one.id: score for one, score in found} == {
+        id_: pytest.approx((1 + score) / 2) for id_, score in scores.items()
+    }
+    assert found[0][0].id == "3"
+    assert found[0][1] == pytest.approx(1.0)
+    assert min(scores.values()) < 0

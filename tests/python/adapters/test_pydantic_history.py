@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pydantic_ai")
 from bound_servers import BoundMessages
-from pydantic_ai import Agent, BinaryContent, ImageUrl
+from pydantic_ai import Agent, BinaryContent, ImageUrl, ToolOutput
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     CachePoint,
@@ -245,6 +245,26 @@ async def test_runs_at_once_each_in_their_conversation(memory):
     assert memory.conversations().sort() is None
     for n, history in enumerate(histories):
         assert len(memory.conversation(f"t{n}")) == len(history) == 8
+
+
+async def test_each_run_has_an_instance_of_its_own(memory):
+    given = WarmsetHistory(memory, budget=1_200)
+    one, two = [await given.for_run(None) for _ in range(2)]
+    assert len({id(each) for each in (given, one, two)}) == 3
+    assert given == one == two
+
+
+async def test_the_tools_of_an_output_count(memory):
+    def long(answer: str) -> str:
+        return answer
+
+    agent = agent_of(
+        TestModel(),
+        WarmsetHistory(memory, budget=1_200),
+        output_type=ToolOutput(long, description="words " * 2_000),
+    )
+    with pytest.raises(UserError, match="budget"):
+        await agent.run("Question?", conversation_id="t")
 
 
 async def test_what_cannot_be_used_is_refused(memory):
