@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import warmset
+
 ROOT = Path(__file__).resolve().parents[3]
 
 FIVE_LINES = """
@@ -62,7 +64,7 @@ def run(tmp_path):
     def run(code, *options):
         (tmp_path / "test_it.py").write_text(code)
         (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -W error\n")
-        path = os.pathsep.join([str(tmp_path / "site"), str(ROOT / "python")])
+        path = os.pathsep.join([str(tmp_path / "site"), str(Path(warmset.__file__).parents[1])])
         done = subprocess.run(  # noqa: S603 - fixed
             [
                 sys.executable,
