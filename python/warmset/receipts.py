@@ -48,6 +48,15 @@ class ErasureResult:
     derived: int
     keys: int
 
+    def __add__(self, other: ErasureResult) -> ErasureResult:
+        return ErasureResult(
+            self.records + other.records, self.derived + other.derived, self.keys + other.keys
+        )
+
+    def as_derived(self) -> ErasureResult:
+        """Return it as a part of another erasure, of which all that it erased was derived."""
+        return ErasureResult(0, self.records + self.derived, self.keys)
+
 
 @dataclass(frozen=True, slots=True)
 class RewriteResult:

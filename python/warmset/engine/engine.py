@@ -344,14 +344,9 @@ class Engine(Library):
             more = self.store.erase(records=found) if (found := copies()) else _NOTHING
             if outdated := self.outdated():  # they leave the files at the same time
                 self.store.erase(records=outdated)
-            removed = self._erase(prefixes, records, cells())
+            removed = self._erase(prefixes, records, cells()) + more.as_derived()
             self._follower.catch_up()
             self.store.compact()
-        removed = ErasureResult(
-            removed.records,
-            removed.derived + more.records + more.derived,
-            removed.keys + more.keys,
-        )
         self.notices.note_store(
             logging.INFO,
             "erased",
@@ -369,15 +364,10 @@ class Engine(Library):
         cells: Sequence[int],
     ) -> ErasureResult:
         """Write the tombstones; those of cells first, which the others may have been made from."""
-        first = self.log.erase(ids=cells) if cells else _NOTHING
-        steps = [first, *(self.store.erase(prefix=one) for one in prefixes)]
-        if records:
-            steps.append(self.store.erase(records=records))
-        return ErasureResult(
-            sum(one.records for one in steps),
-            sum(one.derived for one in steps),
-            sum(one.keys for one in steps),
-        )
+        removed = self.log.erase(ids=cells) if cells else _NOTHING
+        for one in prefixes:
+            removed += self.store.erase(prefix=one)
+        return removed + self.store.erase(records=records) if records else removed
 
     def _links(self, erased: Sequence[int]) -> list[Draft]:
         """Record new parents for the rest of branches whose first messages will be erased."""

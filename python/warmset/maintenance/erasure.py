@@ -45,15 +45,12 @@ def erase_conversation(store: ColdStore, tenant: str, conversation: str) -> Eras
     scopes = [scope_of(tenant, name) for name in names]
     copies = _copies(store, scopes)
     items = [id_ for name in names for id_ in versions_of(log, tenant, name)]
-    own = log.erase(ids=items) if items else ErasureResult(0, 0, 0)
-    # Before what tells that they are copies.
-    more = store.erase(records=copies) if copies else ErasureResult(0, 0, 0)
-    gone = [own, *(store.erase(prefix=scope) for scope in scopes)]
-    return ErasureResult(
-        sum(one.records for one in gone),
-        sum(one.derived for one in gone) + more.records + more.derived,
-        sum(one.keys for one in gone) + more.keys,
-    )
+    removed = log.erase(ids=items) if items else ErasureResult(0, 0, 0)
+    if copies:  # before what tells that they are copies
+        removed += store.erase(records=copies).as_derived()
+    for scope in scopes:
+        removed += store.erase(prefix=scope)
+    return removed
 
 
 def _copies(store: ColdStore, scopes: list[list[bytes]]) -> list[int]:
