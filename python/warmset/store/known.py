@@ -71,6 +71,16 @@ class Known:
         """Return the id of the conversation's last entry; 0 if it has none."""
         return 0 if self._log is None else self._log.tail(self.key)
 
+    def look(self) -> tuple[int, bool]:
+        """Read what others wrote, and return the conversation's end, and whether it was erased.
+
+        The end is read first: with it as a condition, a batch is refused if anything came that was
+        not read. A conversation was erased if something was noted of it, and nothing is left.
+        """
+        tail = self.tail()
+        self.load()
+        return tail, self.had and tail == 0
+
     def __contains__(self, uid: str) -> bool:
         return self._hash(uid) in self._seen
 

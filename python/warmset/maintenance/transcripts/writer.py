@@ -180,9 +180,6 @@ class Writer:
     ) -> tuple[list[tuple[Item, Add]], list[Condition]]:
         """Return what of a batch is new and not erased, and what must be so when it is written.
 
-        The ends of the conversations are read first, then what others imported meanwhile: whatever
-        comes after both is refused by the conditions.
-
         Args:
             batch: Items that were new when they were taken.
         """
@@ -193,11 +190,8 @@ class Writer:
             name = item.conversation
             if name not in gone:
                 known = self._known(name)
-                tail = known.tail()
-                known.load()
-                gone[name] = (known.had and tail == 0) or (
-                    item.side_of is not None and self._gone(item.side_of)
-                )
+                tail, erased = known.look()
+                gone[name] = erased or (item.side_of is not None and self._gone(item.side_of))
                 expect[name] = Tail(known.key, tail)
             fresh = [uid for uid in item.uids if uid not in self._known(name)]
             if gone[name]:

@@ -114,15 +114,11 @@ class Keeping:
 
     def is_erased(self) -> bool:
         """Return whether something was stored, and the whole of it was erased."""
-        tail = self._known.tail()
-        self._known.load()
-        return self._known.had and tail == 0
+        return self._known.look()[1]
 
     def new(self, lines: Sequence[Line]) -> list[Line]:
         """Return the lines that nobody stored, each once; none of a session that was erased."""
-        if self.is_erased():
-            return []
-        return list({one.uid: one for one in lines if one.uid not in self._known}.values())
+        return self._look(lines)[1]
 
     def add(self, lines: Sequence[Line]) -> None:
         """Store what is new of some lines.
@@ -137,8 +133,7 @@ class Keeping:
     def _add(self, lines: Sequence[Line]) -> None:
         rows = {one.uid: self._row(one.uid, one.turn) for one in lines if one.turn is not None}
         for left in range(_TRIES, -1, -1):
-            tail = self._known.tail()
-            new = self.new(lines)
+            tail, new = self._look(lines)
             if not new:
                 return
             batch: list[Row] = [self._known.row(uid for one in new for uid in one.uids)]
@@ -150,6 +145,12 @@ class Keeping:
                     raise
             else:
                 return
+
+    def _look(self, lines: Sequence[Line]) -> tuple[int, list[Line]]:
+        """Return the conversation's end, and the lines that nobody stored."""
+        tail, erased = self._known.look()
+        new = {one.uid: one for one in lines if not erased and one.uid not in self._known}
+        return tail, list(new.values())
 
     def _row(self, uid: str, turn: Turn) -> Add:
         plain: messages.Message = {"role": turn.role, "content": turn.text}
