@@ -18,7 +18,7 @@ not asked for again while as many others are. The other half takes a list of 100
 whole; a longer one would be read anew each time: its beginning leaves before it comes again."""
 
 LONG: Final = 1_000
-"""Messages of a list of which the last one that was asked for is held as a whole."""
+"""Messages of a list that is held as a whole if it is asked for twice in a row."""
 
 LARGEST: Final = 1_000_000
 """Bytes of a message that is kept."""
@@ -61,6 +61,7 @@ class Copies:
         self._young: dict[int, _Kept] = {}
         self._old: dict[int, _Kept] = {}
         self._whole: _Whole | None = None
+        self._long: list[int] = []  # the long list that was asked for last
         self._bytes = 0
         self._cleared = 0
 
@@ -81,11 +82,13 @@ class Copies:
                 read = [message for message, _ in self._read(ids)]
                 return read, list(map(mark_of, read))
         there = [one for one in found if one is not None]
-        if len(ids) >= LONG and len(young) >= LONG and all(map(young.__contains__, ids)):
-            whole = _Whole.of(ids, there)
-            if cleared == self._cleared:
-                self._whole = whole
-            return whole.copied()
+        if len(ids) >= LONG:
+            again, self._long = ids == self._long, list(ids)
+            if again and all(map(young.__contains__, ids)):  # one that grows is never held
+                whole = _Whole.of(ids, there)
+                if cleared == self._cleared:
+                    self._whole = whole
+                return whole.copied()
         read = [one.message.copy() if one.flat else copied(one.message) for one in there]
         return read, [one.mark for one in there]
 
