@@ -131,13 +131,13 @@ def total(
     """
     seen = Known() if known is None else known
     if seen.are_all(done.messages):
-        beside = extra_tokens(engine.encoding, system=done.system, tools=call.tools)
-        return sum(seen.tokens) + PER_REPLY + beside
-    found = seen.find(done.messages)
-    fresh = [m for m, place in zip(done.messages, found, strict=True) if place is None]
-    counted = sum([seen.tokens[place] for place in found if place is not None])
-    counted += sum(message_tokens(fresh, engine.encoding)) + PER_REPLY
-    return counted + extra_tokens(engine.encoding, system=done.system, tools=call.tools)
+        counted = sum(seen.tokens)
+    else:
+        found = seen.find(done.messages)
+        fresh = [m for m, place in zip(done.messages, found, strict=True) if place is None]
+        counted = sum([seen.tokens[place] for place in found if place is not None])
+        counted += sum(message_tokens(fresh, engine.encoding))
+    return counted + PER_REPLY + extra_tokens(engine.encoding, system=done.system, tools=call.tools)
 
 
 @lru_cache(maxsize=64)

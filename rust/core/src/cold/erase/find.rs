@@ -9,8 +9,8 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
-use crate::cold::erase::Scope;
 use crate::cold::erase::erasures::hash_of;
+use crate::cold::erase::{Scope, is_bookkeeping};
 use crate::cold::read::source::Ties;
 use crate::cold::removal::Removal;
 use crate::cold::shelf::Shelf;
@@ -55,9 +55,11 @@ pub(super) fn find(shelf: &Shelf, scope: Scope<'_>) -> Result<Found> {
     let index = shelf.known()?;
     for segment in &index.segments {
         let listing = segment.listing()?;
-        let left = listing.contents.entries.iter().filter(|entry| {
-            !Kind::from_code(entry.kind).is_own() && !index.erasures.covers_seq(entry.seq)
-        });
+        let left = listing
+            .contents
+            .entries
+            .iter()
+            .filter(|entry| !is_bookkeeping(entry) && !index.erasures.covers_seq(entry.seq));
         segment.source.each_tied(left, |entry, ties| {
             if index.erasures.covers_key(entry.seq, &ties.key) {
                 return Ok(());
