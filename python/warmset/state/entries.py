@@ -7,6 +7,7 @@ again and again, so the objects that were asked for last are held.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
 
 from warmset.messages import Facts
@@ -176,4 +177,4 @@ class Live(Sequence[Entry]):
         return self._entries[self._path[at + self._count]]
 
     def __iter__(self) -> Iterator[Entry]:
-        return map(self._entries.__getitem__, self.ids())
+        return map(self._entries.__getitem__, islice(self._path, self._count))

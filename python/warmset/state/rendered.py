@@ -193,7 +193,7 @@ class LastWindows:
 
     def add(self, window: Rendered | Callable[[], Rendered]) -> None:
         """Hold a window, or a function that returns it when it is needed."""
-        self._held[:] = [one for one in self._held if not _same(one, window)]
+        self._held[:] = [one for one in self._held if one != window]
         self._held.append(window)
         del self._held[:-WINDOWS]
 
@@ -237,12 +237,15 @@ class LastWindows:
 
     def _windows(self) -> list[Rendered]:
         made = [one if isinstance(one, Rendered) else one() for one in self._held]
-        self._held[:] = made
-        return made
+        found = [
+            one
+            for at, one in enumerate(made, start=1)
+            if not any(same(one, later) for later in made[at:])
+        ]
+        self._held[:] = found
+        return found
 
 
-def _same(one: object, other: object) -> bool:
+def same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """Return whether two windows are equal; their ends, which grow, are compared first."""
-    if isinstance(one, Rendered) and isinstance(other, Rendered):
-        return len(one) == len(other) and one[-1:] == other[-1:] and one == other
-    return one is other
+    return len(one) == len(other) and one[-1:] == other[-1:] and one == other

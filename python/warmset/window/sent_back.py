@@ -5,14 +5,15 @@ See `warmset.state.rendered`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import content_hash
 from warmset.messages import dumps
 from warmset.messages.canonical import Form, form_of
 from warmset.state.branches import ROOT
-from warmset.state.rendered import Rendered, Shown
+from warmset.state.rendered import Rendered, Shown, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def note_window(ledger: Ledger, made: Assembled, call: Call) -> None:
     turns = list(made.turns)
     same = made.messages == made.plain and turns == ledger.history.path[: len(turns)]
     if made.messages and not same:
-        ledger.windows.add(rendered(ledger.history, made, call))
+        ledger.windows.add(_noted(ledger.history, made, call))
 
 
 def note_cut(ledger: Ledger, cut: CutResult) -> None:
@@ -56,36 +57,73 @@ def note_cut(ledger: Ledger, cut: CutResult) -> None:
         def made() -> Rendered:
             turns, own = bare.turns, iter(bare.own)
             return Rendered(
-                _turn(history, turn, last) if turn else _shown(next(own), last, ours=True)
+                _turn(history, turn, last) if turn else _shown(_Message(next(own), last, ours=True))
                 for turn, last in zip(turns, _until(history, turns, head), strict=True)
             )
 
         ledger.windows.add(made)
 
 
-def rendered(history: History, made: Assembled, call: Call) -> Rendered:
-    """Return how the messages of a window are recognised, and what they stand for."""
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message of a window as it was sent, and what it stands for; see `Shown`."""
+
+    message: Message
+    until: int | None
+    ours: bool = False
+    beside: bool = False
+    request: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noted:
+    """The messages of a window, which are read when they are needed.
+
+    Args:
+        history: The turns.
+        shown: The messages, in order; of a turn that is shown as it is stored, its id, and the last
+            turn that it stands for.
+    """
+
+    history: History
+    shown: tuple[_Message | tuple[int, int], ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Noted) and same(self.shown, other.shown)
+
+    __hash__ = None
+
+    def __call__(self) -> Rendered:
+        return Rendered(
+            _turn(self.history, *one) if isinstance(one, tuple) else _shown(one)
+            for one in self.shown
+        )
+
+
+def _noted(history: History, made: Assembled, call: Call) -> _Noted:
+    """Note the messages of a window; the caller may change them later, so they are copied."""
     turns = made.turns
     until = _until(history, turns, history.head)
     spans = _spans(made, call)
     if spans is None:
         *front, last = made.messages
-        newest = _shown(last, history.head, request=call.request)
-        return Rendered([*(_shown(message, None) for message in front), newest])
+        shown = (_Message(deepcopy(message), None) for message in front)
+        newest = _Message(deepcopy(last), history.head, request=call.request)
+        return _Noted(history, (*shown, newest))
     asked = len(turns) if call.request is None else len(turns) - 1
-    shown: list[Shown] = []
+    rows: list[_Message | tuple[int, int]] = []
     for message, (start, end) in zip(made.messages, spans, strict=True):
         if start == end:
-            shown.append(_shown(message, ROOT, ours=True, beside=True))
+            rows.append(_Message(deepcopy(message), ROOT, ours=True, beside=True))
             continue
         stored = turns[start] if message is made.plain[start] else ROOT
         if stored:
-            shown.append(_turn(history, stored, until[end - 1]))
+            rows.append((stored, until[end - 1]))
             continue
         request = call.request if end > asked else None
         ours = request is None and not any(turns[start:end])
-        shown.append(_shown(message, until[end - 1], ours=ours, request=request))
-    return Rendered(shown)
+        rows.append(_Message(deepcopy(message), until[end - 1], ours=ours, request=request))
+    return _Noted(history, tuple(rows))
 
 
 def _until(history: History, turns: Sequence[int], head: int) -> list[int]:
@@ -144,16 +182,10 @@ def _turn(history: History, turn: int, until: int) -> Shown:
     return Shown(history.digest_of(turn), until, turn=turn)
 
 
-def _shown(
-    message: Message,
-    until: int | None,
-    *,
-    ours: bool = False,
-    beside: bool = False,
-    request: str | None = None,
-) -> Shown:
-    digest = content_hash(dumps(message))
-    return Shown(digest, until, ours, beside, request, form=_form(digest, message))
+def _shown(sent: _Message) -> Shown:
+    digest = content_hash(dumps(sent.message))
+    form = _form(digest, sent.message)
+    return Shown(digest, sent.until, sent.ours, sent.beside, sent.request, form=form)
 
 
 def _form(digest: bytes, message: Message) -> Form:

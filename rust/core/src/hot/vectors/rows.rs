@@ -10,13 +10,16 @@ use crate::error::{Error, Result};
 use crate::hot::catalog::{Selection, Slot, position};
 use crate::hot::codes::head::{Head, Model};
 use crate::hot::file::column::Column;
-use crate::hot::scan::row_sets::{RowSets, gather};
+use crate::hot::scan::row_sets::{RowSets, bits, gather};
 use crate::hot::vectors::segment::{SEGMENT, Segment, flat};
 use crate::simd::Scanner;
 use crate::simd::codes::BLOCK;
 
 /// The owner of a hole.
 const NOBODY: Slot = Slot::MAX;
+
+/// Where one row in so many is asked for, every row is asked for its slot.
+const SPARSE: usize = 8;
 
 /// So few holes never make rows move.
 const FEW: usize = 256;
@@ -187,8 +190,26 @@ impl Rows {
                     .map(|(word, living)| word & living);
                 gather(words.enumerate().filter(|(_, mask)| *mask != 0))
             }
+            Selection::Words(words) if self.are_many(words) => self.of_owners(selection),
             _ => self.of_slots(&selection.slots()),
         }
+    }
+
+    /// Whether it is cheaper to ask every row for its slot than to put the rows of slots in order.
+    fn are_many(&self, words: &[u64]) -> bool {
+        let slots: u32 = words.iter().map(|word| word.count_ones()).sum();
+        position(slots) >= self.owner.len() / SPARSE
+    }
+
+    /// The rows of slots, found by asking every living row.
+    fn of_owners(&self, selection: &Selection) -> Vec<RowSets> {
+        let asked = |row: &usize| self.owner(*row).is_some_and(|slot| selection.contains(slot));
+        let of_block = |(block, living): (usize, &u64)| {
+            let rows = bits(*living).map(|at| block * BLOCK + at).filter(asked);
+            (block, rows.fold(0, |mask, row| mask | 1 << (row % BLOCK)))
+        };
+        let blocks = self.living.iter().enumerate().map(of_block);
+        gather(blocks.filter(|(_, mask)| *mask != 0))
     }
 
     /// The rows of slots.
@@ -286,5 +307,39 @@ impl Rows {
         }
         new.shared = self.shared;
         new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn owners_are_asked_for_the_rows_that_slots_have(
+            order in Just((0_u32..300).collect::<Vec<_>>()).prop_shuffle(),
+            several in prop::collection::btree_map(0_u32..300, 2_usize..4, 0..9),
+            gone in prop::collection::btree_set(0_u32..300, 0..40),
+            asked in prop::collection::btree_set(0_u32..320, 0..300),
+        ) {
+            let scanner = Scanner::from_environment().unwrap();
+            let mut rows = Rows::new(1, Head::Auto, scanner);
+            for slot in &order {
+                let count = several.get(slot).copied().unwrap_or(1);
+                rows.put(*slot, &vec![1.0; count]).unwrap();
+            }
+            for slot in &gone {
+                rows.clear(*slot);
+            }
+            let listed: Vec<Slot> = asked.into_iter().collect();
+            let mut words = vec![0; 5];
+            for slot in &listed {
+                words[position(*slot) / 64] |= 1_u64 << (slot % 64);
+            }
+            let selection = Selection::Words(words);
+            prop_assert_eq!(rows.of_owners(&selection), rows.of_slots(&listed));
+            prop_assert_eq!(rows.selected(&selection), rows.of_slots(&listed));
+        }
     }
 }
