@@ -26,6 +26,7 @@ __all__ = [
     "ListDraft",
     "Listed",
     "LogHandle",
+    "NameFinder",
     "Outcome",
     "PlainHasher",
     "Record",
@@ -48,6 +49,7 @@ __all__ = [
     "message_keys",
     "pack",
     "pack_batch",
+    "plain_json",
     "rank_groups",
     "simd_tier",
     "simd_tiers",
@@ -678,6 +680,11 @@ class KnownWords:
     def among(self, text: str) -> list[str]: ...
 
 @final
+class NameFinder:
+    def __new__(cls, starters: Sequence[str], most: int) -> NameFinder: ...
+    def names(self, text: str) -> list[str] | None: ...
+
+@final
 class SavedTurns:
     @staticmethod
     def open(
@@ -751,6 +758,7 @@ def pack(
 def pack_batch(
     offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def plain_json(value: object) -> bytes | None: ...
 def rank_groups(
     ids: NDArray[np.int64],
     values: NDArray[np.float64],

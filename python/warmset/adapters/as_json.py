@@ -1,9 +1,11 @@
-"""JSON in the payloads of a log: compact, ASCII, and read many at once."""
+"""JSON in the payloads of a log: compact, and read many at once."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final
+
+from warmset._core import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +31,7 @@ def _parser() -> Callable[[bytes], Any]:
 
 
 def _parsed(payload: bytes) -> Any:
-    return _decode(payload.decode("ascii"))
+    return _decode(payload.decode())
 
 
 _parse = _parser()
@@ -41,7 +43,8 @@ def dumped(value: Any) -> bytes:
     Raises:
         TypeError: It is not what JSON can hold.
     """
-    return _encode(value).encode("ascii")
+    written = plain_json(value)
+    return _encode(value).encode("ascii") if written is None else written
 
 
 def loaded(payload: bytes) -> Any:

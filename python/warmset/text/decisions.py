@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Final
 
-from warmset._core import KnownWords
+from warmset._core import KnownWords, NameFinder
 from warmset.options import SUMMARY_CHARS
 from warmset.text.stopwords import STARTERS
 
@@ -53,6 +53,9 @@ _BEGUN = re.compile(r"(?:^|[.!?:]\s{1,4}|\n[ \t]{0,8}[-*#>]{0,3}[ \t]{0,8})\Z")
 _BEGUN_CHARS: Final = 20
 """Characters before a word that tell whether it begins a sentence; `_BEGUN` reads no more."""
 
+_NAMES: Final = NameFinder(sorted(STARTERS), MAX_ENTITIES)
+"""Finds what `_names_by_patterns` does, in a tenth of the time, where letters are those of ASCII."""
+
 
 def brief_task(text: str) -> str:
     """Shorten a task that does not fit to one line."""
@@ -84,7 +87,14 @@ def entities(text: str) -> tuple[str, ...]:
         A word that begins a sentence does not count where it occurs in lower case elsewhere, or is
         one of `STARTERS`.
     """
-    head = text[:READ].replace("’", "'")
+    head = text[:READ]
+    names = _NAMES.names(head)
+    return _names_by_patterns(head) if names is None else tuple(names)
+
+
+def _names_by_patterns(text: str) -> tuple[str, ...]:
+    """Return the entities of a text in any script; see `entities`."""
+    head = text.replace("’", "'")
     found: dict[str, int] = {}
     marks = "".join([mark for mark in "/_-" if mark in head])
     for match in _code(marks).finditer(head):

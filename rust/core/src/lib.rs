@@ -10,6 +10,7 @@
 //! | [`tokens`] | byte-pair counts that equal the reference's; an honest estimate otherwise |
 //! | [`pack`] | the chosen never exceed the budget |
 //! | [`evict`] | units leave whole, protected units never |
+//! | [`text`] | what the patterns of the Python side find, or nothing |
 //! | [`turns`] | every turn is in one unit, however its list grew |
 //!
 //! [`mod@file`] joins stages that open no files of their own with the file system, [`fork`] is what a
@@ -28,6 +29,7 @@ pub mod log;
 pub mod pack;
 mod packed;
 pub mod simd;
+pub mod text;
 pub mod tokens;
 pub mod turns;
 

@@ -39,6 +39,7 @@ mod log_results;
 mod log_rows;
 mod log_where;
 mod message_keys;
+mod names;
 mod pack;
 mod plain_json;
 mod retriever;
@@ -95,9 +96,11 @@ mod _core {
     #[pymodule_export]
     use super::message_keys::message_keys;
     #[pymodule_export]
+    use super::names::NameFinder;
+    #[pymodule_export]
     use super::pack::{pack, pack_batch, rank_groups};
     #[pymodule_export]
-    use super::plain_json::PlainHasher;
+    use super::plain_json::{PlainHasher, plain_json};
     #[pymodule_export]
     use super::retriever::Retriever;
     #[pymodule_export]

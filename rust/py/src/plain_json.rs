@@ -1,4 +1,5 @@
-//! Content hashes of messages that Python need not look at, which most of a list are.
+//! Values that Python need not look at, written as JSON, and the content hashes of such messages, which
+//! most of a list are.
 //!
 //! Such a message holds plain JSON types alone, no field that an SDK added, and nothing that looks
 //! like a tag of a private part. It is written as `messages.dumps` writes it. Of any other message,
@@ -86,16 +87,29 @@ impl PlainHasher {
         }
         written.clear();
         let mut writer = Writer {
-            hasher: self,
+            rules: Some(self),
             written,
         };
         writer.fields(message, DEPTH, false)
     }
 }
 
-/// Writes a message down; each step gives nothing where Python is to look at the message.
+/// Return a value of plain types as compact JSON in UTF-8; None if Python is to write it.
+#[pyfunction]
+pub(crate) fn plain_json<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
+    let mut written = Vec::new();
+    let mut writer = Writer {
+        rules: None,
+        written: &mut written,
+    };
+    writer.value(value, DEPTH, false)?;
+    Some(PyBytes::new(value.py(), &written))
+}
+
+/// Writes a value down; each step gives nothing where Python is to look at it. With rules it is a
+/// message's.
 struct Writer<'a> {
-    hasher: &'a PlainHasher,
+    rules: Option<&'a PlainHasher>,
     written: &'a mut Vec<u8>,
 }
 
@@ -115,17 +129,19 @@ impl Writer<'_> {
             let name = key.to_str().ok()?;
             self.text(name)?;
             self.written.push(b':');
-            if self.hasher.always.contains(name) {
-                return None;
-            }
-            let goes = self.hasher.empty.contains(name);
-            let is_empty = || {
-                value
-                    .cast_exact::<PyList>()
-                    .is_ok_and(PyListMethods::is_empty)
-            };
-            if value.is_none() && (strict || goes) || goes && !has_kind && is_empty() {
-                return None;
+            if let Some(rules) = self.rules {
+                if rules.always.contains(name) {
+                    return None;
+                }
+                let goes = rules.empty.contains(name);
+                let is_empty = || {
+                    value
+                        .cast_exact::<PyList>()
+                        .is_ok_and(PyListMethods::is_empty)
+                };
+                if value.is_none() && (strict || goes) || goes && !has_kind && is_empty() {
+                    return None;
+                }
             }
             self.value(&value, room, strict || HOLDERS.contains(&name))?;
         }
@@ -196,9 +212,9 @@ impl Writer<'_> {
         self.written.extend_from_slice(&[b'\\', short]);
     }
 
-    /// Writes a text, unless it may have a tag of a private part.
+    /// Writes a text, unless it is a message's and may have a tag of a private part.
     fn text(&mut self, text: &str) -> Option<()> {
-        if may_be_private(text) {
+        if self.rules.is_some() && may_be_private(text) {
             return None;
         }
         self.written.push(b'"');

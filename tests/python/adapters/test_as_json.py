@@ -35,7 +35,6 @@ def parser(request, monkeypatch):
 def test_a_value_comes_back_as_python_s_own_parser_makes_it(value):
     payload = dumped(value)
     assert b"\n" not in payload
-    assert payload.isascii()
     # repr tells -0.0 from 0, True from 1, and NaN from anything else.
     assert repr(loaded(payload)) == repr(json.loads(payload)) == repr(json.loads(json.dumps(value)))
 
@@ -77,6 +76,16 @@ def test_many_are_read_in_blocks_and_in_order(monkeypatch):
     assert max(read) < BLOCK + 2_000
     assert all_loaded([]) == []
     assert all_loaded([b"1,2", b"3"]) == [1, 2, 3]
+
+
+def test_plain_values_are_written_as_they_are_and_others_with_escapes():
+    assert dumped({"a": "é\u2028\U0001f600", "b": [1, None, True, 0.5]}) == (
+        '{"a":"é\u2028\U0001f600","b":[1,null,true,0.5]}'.encode()
+    )
+    assert dumped("é\ud800") == b'"\\u00e9\\ud800"'
+    assert all_loaded([dumped("é"), dumped("\ud800")]) == ["é", "\ud800"]
+    assert dumped({1: type("Text", (str,), {})("x")}) == b'{"1":"x"}'
+    assert dumped("</private><private>\\u0070") == b'"</private><private>\\\\u0070"'
 
 
 def test_what_json_cannot_hold_is_an_error():

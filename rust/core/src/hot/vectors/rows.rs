@@ -203,7 +203,10 @@ impl Rows {
 
     /// The rows of slots, found by asking every living row.
     fn of_owners(&self, selection: &Selection) -> Vec<RowSets> {
-        let asked = |row: &usize| self.owner(*row).is_some_and(|slot| selection.contains(slot));
+        let asked = |row: &usize| {
+            self.owner(*row)
+                .is_some_and(|slot| selection.contains(slot))
+        };
         let of_block = |(block, living): (usize, &u64)| {
             let rows = bits(*living).map(|at| block * BLOCK + at).filter(asked);
             (block, rows.fold(0, |mask, row| mask | 1 << (row % BLOCK)))
