@@ -7,7 +7,6 @@ tokens of lines are the sum of the tokens of each.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
 
 _guarded: Final = tag_guard([TAG, MEMORY_TAG])
-_LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _INDENTED: Final = "\n  "
 _BRACKETS: Final = str.maketrans("[]", "()")
 INDEX_TITLE: Final = "Other turns that may matter, one line each:\n"
@@ -83,8 +81,8 @@ def quote(entry: Entry, text: str) -> str:
     Its further lines are indented, so that no text can pass for another turn's beginning. A phrase
     as "yesterday" is followed by the day that it meant.
     """
-    said = _LINE_END.sub(_INDENTED, dated(text, entry.facts.role, entry.at))
-    return fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}: {said}\n")
+    said = _joined(dated(text, entry.facts.role, entry.at), _INDENTED)
+    return fenced(f"#{entry.id} {_joined(who(entry), ' ')}: {said}\n")
 
 
 def memory_quote(name: str, origin: str | None, at: float, text: str) -> str:
@@ -99,8 +97,8 @@ def memory_quote(name: str, origin: str | None, at: float, text: str) -> str:
         text: Its text.
     """
     whose = "origin not known" if origin is None else origin
-    head = _LINE_END.sub(" ", name).translate(_BRACKETS)
-    said = _LINE_END.sub(_INDENTED, dated(text, whose, at))
+    head = _joined(name, " ").translate(_BRACKETS)
+    said = _joined(dated(text, whose, at), _INDENTED)
     return fenced(f"[{head}, {whose}, {_day(day_of(at))}] {said}\n")
 
 
@@ -131,7 +129,7 @@ def index_line(entry: Entry, text: str, said: Mapping[str, Any] | None = None) -
     found = parts["entities"] if "entities" in parts else entities(text)
     names = ", ".join(name for name in found if name not in summary)
     tail = f" ({names})" if names else ""
-    return fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n")
+    return fenced(f"#{entry.id} {_joined(who(entry), ' ')}{flag}: {summary}{tail}\n")
 
 
 def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
@@ -143,3 +141,8 @@ def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
 def fenced(text: str) -> str:
     """Keep a quoted text from closing the quotation."""
     return _guarded(text)
+
+
+def _joined(text: str, between: str) -> str:
+    """Return the lines of a text with something else between them."""
+    return between.join(f"{text}.".splitlines())[:-1]  # the dot keeps a line end at the end

@@ -63,7 +63,7 @@ def _resolvable(text: str, role: str, at: float) -> Iterator[Mention]:
     if role not in SPEAKING:
         return
     day = datetime.fromtimestamp(at, UTC).date()
-    for found in mentions(text[:READ], day):
+    for found in mentions(text[:READ], day, relative_only=True):
         span = found.span
         long = (span.last - span.first).days >= LONGEST
         if not found.relative or long or span.first == span.last == day:

@@ -38,7 +38,7 @@ MOST: Final = 32
 """Phrases after which no further rule is tried: a text with more is a table."""
 
 _RULES: Final = (*absolute.RULES, *relative.RULES)
-_RELATIVE: Final = frozenset(map(id, relative.RULES[:-1]))
+_RELATIVE: Final = range(len(absolute.RULES), len(_RULES) - 1)
 """Not of these is a bare weekday, the last rule: "on Friday" may be the last one or the next."""
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
 _WORDS: Final = frozenset[str]().union(*(need for rule in _RULES for need in rule.needs))
@@ -77,7 +77,9 @@ class Mention:
     relative: bool = False
 
 
-def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
+def mentions(
+    text: str, day: date, *, past: bool = False, relative_only: bool = False
+) -> list[Mention]:
     """Find phrases of time.
 
     Args:
@@ -85,6 +87,8 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
         day: The day on which it was said.
         past: Whether a part of the year without its year, as "in March", is the last one; else it
             is the nearest one.
+        relative_only: Whether phrases count that depend on the day alone. Where a text has one,
+            its other phrases are returned, too.
 
     Returns:
         What was found, in order; phrases that are not known are not in it.
@@ -103,16 +107,24 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None, bool]] = []
     covered = bytearray(len(lower))  # the places of what was taken
-    for number in sorted({number for word in words for number in _BY_WORD.get(word, ())}):
+    named = sorted({number for word in words for number in _BY_WORD.get(word, ())})
+    able = [
+        number
+        for number in named
+        if not any(need.isdisjoint(words) for need in _RULES[number].needs)
+    ]
+    if relative_only and not any(number in _RELATIVE for number in able):
+        return []
+    for number in able:
         rule = _RULES[number]
-        if len(taken) >= MOST or any(need.isdisjoint(words) for need in rule.needs):
-            continue
+        if len(taken) >= MOST:
+            break
         for match in rule.pattern.finditer(lower):
             start, end = match.span("core" if "core" in rule.pattern.groupindex else 0)
             if covered.find(1, start, end) >= 0:
                 continue
             covered[start:end] = b"\1" * (end - start)
-            far = id(rule) in _RELATIVE
+            far = number in _RELATIVE
             try:
                 taken.append((start, end, rule.resolve(match, said), far))
             except (ValueError, OverflowError):  # 31 June, the year 10,000
