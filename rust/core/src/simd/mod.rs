@@ -137,6 +137,15 @@ pub struct Scanner {
 }
 
 impl Scanner {
+    /// Asks for a row that is read soon, so that it need not be waited for; nothing where there is no
+    /// such instruction.
+    #[inline]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
+    pub fn prefetch(self, row: &[Lanes]) {
+        #[cfg(target_arch = "x86_64")]
+        x86::prefetch(row);
+    }
+
     /// The fastest tier of this machine, or the one that `WARMSET_SIMD` names.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! `x86_codes` and `x86_quantise`.
 
 use std::arch::x86_64::{
-    __m256, __m256i, __m512, __m512i, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_si256,
+    _MM_HINT_T1, _mm_prefetch, __m256, __m256i, __m512, __m512i, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_si256,
     _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_ps, _mm512_storeu_si512,
 };
 
@@ -15,6 +15,14 @@ use super::x86_codes::{
 };
 use super::x86_floats::{dot_rows_avx2, dot_rows_avx512};
 use super::x86_quantise::{fit_avx2, fit_vnni, mix_avx2, mix_vnni};
+
+/// Asks for a row that is read soon.
+pub(super) fn prefetch(row: &[Lanes]) {
+    for lanes in row {
+        // SAFETY: every x86-64 has the instruction, and the place is that of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(lanes).cast()) }
+    }
+}
 
 /// Proof that this machine has AVX2.
 #[derive(Clone, Copy, Debug)]

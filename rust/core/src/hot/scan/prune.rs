@@ -234,7 +234,10 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
             state.bound = floor;
         }
         let mut batch = RowBatch::default();
+        let mut ahead = kept.chunks(TOGETHER).skip(1);
         for some in kept.chunks(TOGETHER) {
+            let next = ahead.next().unwrap_or_default();
+            self.rows.expect(next.iter().map(|(_, row)| *row));
             let least = state.top.floor();
             let first = some.iter().take_while(|(upper, _)| *upper >= least);
             let rows = some.get(..first.count()).unwrap_or_default();

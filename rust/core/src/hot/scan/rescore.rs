@@ -24,7 +24,10 @@ impl Rows {
             .flat_map(|(at, slot)| self.span_of(*slot).map(move |row| (at, row)))
             .collect();
         let mut batch = RowBatch::default();
+        let mut ahead = rows.chunks(TOGETHER).skip(1);
         for some in rows.chunks(TOGETHER) {
+            let next = ahead.next().unwrap_or_default();
+            self.expect(next.iter().map(|(_, row)| *row));
             let scores = self.scores(some.iter().map(|(_, row)| *row), query, &mut batch);
             for ((at, _), score) in some.iter().zip(scores) {
                 if let (Some(best), Some(score)) = (best.get_mut(*at), score) {
@@ -33,6 +36,16 @@ impl Rows {
             }
         }
         best
+    }
+
+    /// Asks for rows that are scored soon.
+    pub(in crate::hot) fn expect(&self, rows: impl Iterator<Item = usize>) {
+        for row in rows {
+            let segment = self.segments().get(row / SEGMENT);
+            if let Some(row) = segment.and_then(|segment| segment.row(row % SEGMENT)) {
+                self.scanner().prefetch(row);
+            }
+        }
     }
 
     /// What rows score in full, [`TOGETHER`] at most; none where one is not there.
