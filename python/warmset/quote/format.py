@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.text.decisions import entities, summarise
+from warmset.text.lines import join_lines
 from warmset.text.markup import CLOSING, MEMORY_TAG, OPENING, TAG
 from warmset.text.resolved_dates import dated
 from warmset.text.tags import tag_guard
@@ -81,8 +82,8 @@ def quote(entry: Entry, text: str) -> str:
     Its further lines are indented, so that no text can pass for another turn's beginning. A phrase
     as "yesterday" is followed by the day that it meant.
     """
-    said = _joined(dated(text, entry.facts.role, entry.at), _INDENTED)
-    return fenced(f"#{entry.id} {_joined(who(entry), ' ')}: {said}\n")
+    said = join_lines(dated(text, entry.facts.role, entry.at), _INDENTED)
+    return fenced(f"#{entry.id} {join_lines(who(entry), ' ')}: {said}\n")
 
 
 def memory_quote(name: str, origin: str | None, at: float, text: str) -> str:
@@ -97,8 +98,8 @@ def memory_quote(name: str, origin: str | None, at: float, text: str) -> str:
         text: Its text.
     """
     whose = "origin not known" if origin is None else origin
-    head = _joined(name, " ").translate(_BRACKETS)
-    said = _joined(dated(text, whose, at), _INDENTED)
+    head = join_lines(name, " ").translate(_BRACKETS)
+    said = join_lines(dated(text, whose, at), _INDENTED)
     return fenced(f"[{head}, {whose}, {_day(day_of(at))}] {said}\n")
 
 
@@ -129,7 +130,7 @@ def index_line(entry: Entry, text: str, said: Mapping[str, Any] | None = None) -
     found = parts["entities"] if "entities" in parts else entities(text)
     names = ", ".join(name for name in found if name not in summary)
     tail = f" ({names})" if names else ""
-    return fenced(f"#{entry.id} {_joined(who(entry), ' ')}{flag}: {summary}{tail}\n")
+    return fenced(f"#{entry.id} {join_lines(who(entry), ' ')}{flag}: {summary}{tail}\n")
 
 
 def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
@@ -141,8 +142,3 @@ def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
 def fenced(text: str) -> str:
     """Keep a quoted text from closing the quotation."""
     return _guarded(text)
-
-
-def _joined(text: str, between: str) -> str:
-    """Return the lines of a text with something else between them."""
-    return between.join(f"{text}.".splitlines())[:-1]  # the dot keeps a line end at the end

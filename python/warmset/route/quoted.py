@@ -6,12 +6,12 @@ across: the tokens of quotes are the sum of the tokens of each.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import count_texts
 from warmset.items.cells import time_of
 from warmset.items.existing import MESSAGE
+from warmset.text.lines import join_lines
 from warmset.text.markup import ITEMS_TAG
 from warmset.text.said import Said
 from warmset.text.tags import tag_guard
@@ -26,7 +26,6 @@ MOST_KEPT: Final = 8_192
 
 guard: Final = tag_guard([ITEMS_TAG])
 """Makes a text one that cannot end the quotation."""
-_LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _INDENTED: Final = "\n  "
 
 
@@ -39,12 +38,12 @@ def quote(one: Candidate, text: str) -> str:
         of = (one.known.names("sections") or one.known.names("module"))[:1]
         said = ", ".join((one.memory_type, *of, day, one.origin))
     head = one_line(f"#{one.memory_id} ({said})")
-    return guard(f"{head}: {_LINE_END.sub(_INDENTED, text)}\n")
+    return guard(f"{head}: {join_lines(text, _INDENTED)}\n")
 
 
 def one_line(text: str) -> str:
     """Return a text without line breaks."""
-    return _LINE_END.sub(" ", text)
+    return join_lines(text, " ")
 
 
 class Line(NamedTuple):

@@ -54,7 +54,7 @@ _BEGUN_CHARS: Final = 20
 """Characters before a word that tell whether it begins a sentence; `_BEGUN` reads no more."""
 
 _NAMES: Final = NameFinder(sorted(STARTERS), MAX_ENTITIES)
-"""Finds what `_names_by_patterns` does, in a tenth of the time, where letters are those of ASCII."""
+"""Finds what `_names_by_patterns` does, sooner, where letters are those of ASCII."""
 
 
 def brief_task(text: str) -> str:

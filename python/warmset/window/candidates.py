@@ -14,7 +14,7 @@ from warmset.options import DECISIONS, MIN_MATCH, least_score
 from warmset.state.ledger import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from warmset.quote.cache import Cards
     from warmset.retrieve.hits import Found
     from warmset.state.columns import Columns
+    from warmset.state.entries import Live
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
@@ -57,7 +58,7 @@ class Pool:
     tokens: NDArray[np.int64]
     sizes: NDArray[np.int64]
     places: NDArray[np.int64]
-    live: Sequence[Entry]
+    live: Live
     accounts: Accounts
     columns: Columns
     count: int
@@ -110,9 +111,9 @@ class Pool:
             shown: Ids of messages that the window shows.
         """
         found: list[Entry] = []
-        for at in reversed(held.places):
-            if at < self.count and held.holds(at) and self.live[at].id not in shown:
-                found.append(self.live[at])
+        for at in reversed(held.holding):
+            if at < self.count and (one := self.live[at]).id not in shown:
+                found.append(one)
                 if len(found) == DECISIONS:
                     break
         return found
@@ -127,12 +128,11 @@ class Pool:
         """
         taken = {entry.id for unit in shown for entry in unit}
         near = self.places[self.places >= 0]
-        ids, decides = self.columns.ids[near].tolist(), self.columns.decides[near].tolist()
-        left = [one for one in zip(near.tolist(), ids, decides, strict=True) if one[1] not in taken]
-        best = [at for at, _, _ in left[:most]]
-        settle = [at for at, _, decision in left[most:] if decision]
-        settle = [at for at in settle if held.holds(at)]
-        return [self.live[at] for at in (*best, *settle)]
+        pairs = zip(near.tolist(), self.columns.ids[near].tolist(), strict=True)
+        left = [at for at, id_ in pairs if id_ not in taken]
+        best, rest = left[:most], np.array(left[most:], np.int64)
+        settle = [at for at in rest[self.columns.decides[rest]].tolist() if held.holds(at)]
+        return self.live.at((*best, *settle))
 
 
 def gather(

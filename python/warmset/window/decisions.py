@@ -40,12 +40,18 @@ class Decisions:
         self._last = 0
         self._decides: NDArray[Any] = np.zeros(0, np.bool_)
         self._places: list[int] = []
+        self._holding: list[int] = []
         self._open = Open()
 
     @property
     def places(self) -> list[int]:
         """Their positions on the path, ascending."""
         return self._places
+
+    @property
+    def holding(self) -> list[int]:
+        """The positions of those that no later one supersedes, ascending."""
+        return self._holding
 
     def holds(self, at: int) -> bool:
         """Return whether no later decision supersedes the one at a position."""
@@ -71,6 +77,8 @@ class Decisions:
         for at in new[-MOST:]:
             asked = live[at].facts.role != "assistant"
             self._open.add(at, self._cards.topics(live[at]), asked=asked)
+        if new or not self._places:
+            self._holding = [at for at in self._places if self.holds(at)]
         self._decides = decides[: len(live)].copy()
         self._last = live[-1].id if live else 0
 

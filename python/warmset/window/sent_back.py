@@ -91,8 +91,6 @@ class _Noted:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Noted) and same(self.shown, other.shown)
 
-    __hash__ = None
-
     def __call__(self) -> Rendered:
         return Rendered(
             _turn(self.history, *one) if isinstance(one, tuple) else _shown(one)

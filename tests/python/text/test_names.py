@@ -10,7 +10,9 @@ from warmset.text import decisions
 from warmset.text.stopwords import STARTERS
 
 LONG = [
-    count * sign for sign in ("a", "B", "7", "~", ".", "x_") for count in (2, 39, 40, 79, 80, 81, 82)
+    count * sign
+    for sign in ("a", "B", "7", "~", ".", "x_")
+    for count in (2, 39, 40, 79, 80, 81, 82)
 ]
 PARTS = [
     *"aAbB07_-./~:'’!?*#>,;)]\"<( \t\n\r\x0b\x1c\x1f\x00—…",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from datetime import date
 
@@ -10,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from warmset.text.features import days
 from warmset.text.resolved_dates import resolved
-from warmset.text.temporal import mentions
+from warmset.text.temporal import mentions, phrases
 from warmset.text.temporal.phrases import MOST
 
 DAY = date(2023, 5, 10)
@@ -364,6 +365,22 @@ WORDS = [
 def test_any_order_of_its_words_is_read_without_an_error(words, day):
     for one in mentions(" ".join(words), day):
         assert one.span.first <= one.span.last
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_phrases_that_depend_on_the_day_are_found_where_no_others_are_asked_for(seed):
+    rng = random.Random(seed)
+    words = sorted(word for word in phrases._WORDS if word.isalnum())
+    found, left = 0, 0
+    for _ in range(1_000):
+        text = " ".join(rng.choices([*words, "from", "to", "2023", "two", "before"], k=4))
+        every = mentions(text, DAY)
+        asked = mentions(text, DAY, relative_only=True)
+        far = any(one.relative for one in every)
+        assert asked == every or (asked == [] and not far), text
+        found, left = found + far, left + (asked != every)
+    assert found > 50
+    assert left > 50
 
 
 def test_a_year_right_behind_its_month_is_seen_beside_other_words_of_time():

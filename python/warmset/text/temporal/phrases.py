@@ -97,24 +97,12 @@ def mentions(
     lower = head.lower()
     if len(lower) != len(head):  # places would move
         lower = head
-    words = frozenset(_KNOWN.among(lower))
-    if words.isdisjoint(_NEEDS):
-        if not _YEAR.search(lower):
-            return []
-        words |= {"#year"}
-    elif _YEAR_BEHIND.search(lower):
-        words |= {"#year"}
+    able = _able(lower)
+    if not able or (relative_only and not any(number in _RELATIVE for number in able)):
+        return []
     said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None, bool]] = []
     covered = bytearray(len(lower))  # the places of what was taken
-    named = sorted({number for word in words for number in _BY_WORD.get(word, ())})
-    able = [
-        number
-        for number in named
-        if not any(need.isdisjoint(words) for need in _RULES[number].needs)
-    ]
-    if relative_only and not any(number in _RELATIVE for number in able):
-        return []
     for number in able:
         rule = _RULES[number]
         if len(taken) >= MOST:
@@ -133,6 +121,23 @@ def mentions(
     found = [Mention(start, end, span, far) for start, end, span, far in order if span]
     made = [whole for one in _joined(lower, found) if (whole := _offset(lower, one, day))]
     return _outer(made)
+
+
+def _able(lower: str) -> list[int]:
+    """Return the numbers of the rules whose words a text in lower case has, in order."""
+    words = frozenset(_KNOWN.among(lower))
+    if words.isdisjoint(_NEEDS):
+        if not _YEAR.search(lower):
+            return []
+        words |= {"#year"}
+    elif _YEAR_BEHIND.search(lower):
+        words |= {"#year"}
+    named = sorted({number for word in words for number in _BY_WORD.get(word, ())})
+    return [
+        number
+        for number in named
+        if not any(need.isdisjoint(words) for need in _RULES[number].needs)
+    ]
 
 
 def _outer(found: list[Mention]) -> list[Mention]:
