@@ -91,6 +91,9 @@ class _Noted:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Noted) and same(self.shown, other.shown)
 
+    def __hash__(self) -> int:
+        return hash(len(self.shown))
+
     def __call__(self) -> Rendered:
         return Rendered(
             _turn(self.history, *one) if isinstance(one, tuple) else _shown(one)

@@ -128,12 +128,15 @@ def test_a_request_that_is_no_message_yet_is_not_compacted(agent):
 def test_another_process_sees_a_compaction_that_is_the_next_record_of_all(dialect, tmp_path):
     agent = Agent(dialect, tmp_path / "store")
     agent.until_asked()
-    agent.chat = process(tmp_path / "store", agent.policy).conversation("log")
+    other = process(tmp_path / "store", agent.policy)
+    agent.chat = other.conversation("log")
     for _ in range(2):  # the second one looks when the record of the first one is the last
         assert agent.window().report.epoch.why != COMPACTED
     agent.hand.run()
     assert agent.window().report.epoch.why == COMPACTED
     assert agent.policy.counters.adopted == 1
+    agent.memory.close()
+    other.close()
 
 
 def test_another_process_uses_the_compaction_and_goes_on_behind_it(dialect, tmp_path):
