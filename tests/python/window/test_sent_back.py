@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 
 import pytest
@@ -10,6 +11,7 @@ from checked_locks import alone
 from warmset import Memory, PreparedCompaction
 from warmset.quote.format import TAG
 from warmset.state.branches import History
+from warmset.state.rendered import WINDOWS
 from warmset.window.sent_back import _until
 
 
@@ -62,6 +64,32 @@ def test_a_window_sent_back_with_a_new_message_keeps_the_whole_path(memory):
     assert (again.synced.branched_at, again.synced.left) == (None, 0)
     assert again.synced.recognised == again.synced.kept == len(window.messages)
     assert not any("left" in note for note in again.report.notes)
+
+
+def test_a_window_that_its_caller_changes_is_known_as_it_was_sent(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    sent = copy.deepcopy(window.messages)
+    for message in window.messages:
+        message["content"] = "gone"
+    window.messages.clear()
+    new = [said("assistant", "Four."), said("user", "And of question 8?")]
+    again = memory.process([*sent, *new], conversation="talk", budget=3_000)
+    assert again.synced.recognised == len(sent)
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, *new]
+
+
+def test_the_same_window_again_and_again_takes_one_place(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    conversation.append(history)
+    first = conversation.window("What about the crane?", budget=2_500)
+    for _ in range(WINDOWS + 1):
+        conversation.window("What about the boats of question 30?", budget=3_000)
+    new = [said("assistant", "It is new."), said("user", "And the tide?")]
+    again = memory.process([*first.messages, *new], conversation="talk", budget=3_000)
+    assert again.synced.recognised == len(first.messages)
+    stored = [dict(turn) for turn in conversation.fetch(conversation.ids)]
+    assert stored == [*history, first.messages[-1], *new]
 
 
 @pytest.mark.parametrize("mode", ["jit", "recency", "full"])
