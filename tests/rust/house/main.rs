@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const STAGES: [&str; 9] = [
-    "cold", "log", "hot", "items", "simd", "tokens", "pack", "evict", "turns",
+const STAGES: [&str; 10] = [
+    "cold", "log", "hot", "items", "simd", "tokens", "pack", "evict", "text", "turns",
 ];
 /// Which stage uses which other one.
 const USES: [(&str, &str); 4] = [

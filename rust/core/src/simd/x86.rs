@@ -3,8 +3,9 @@
 //! `x86_codes` and `x86_quantise`.
 
 use std::arch::x86_64::{
-    _MM_HINT_T1, _mm_prefetch, __m256, __m256i, __m512, __m512i, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_si256,
-    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_ps, _mm512_storeu_si512,
+    __m256, __m256i, __m512, __m512i, _MM_HINT_T1, _mm_prefetch, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_storeu_si256, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_ps,
+    _mm512_storeu_si512,
 };
 
 use super::Lanes;
