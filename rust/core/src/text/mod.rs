@@ -1,4 +1,7 @@
-//! What a text says by its letters alone, as the patterns of the Python side would find it, only sooner.
+//! What a text says by its letters alone.
+//!
+//! Promises: what is found is what the patterns of the Python side find, and where they might find
+//! something else nothing is said, so that Python looks itself.
 
 mod names;
 
