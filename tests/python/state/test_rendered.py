@@ -96,3 +96,14 @@ def test_the_same_window_takes_one_place():
     for _ in range(2 * WINDOWS):
         held.add(Rendered([turn(1), turn(5)]))
     assert held.recognise(marks(1, 2, BLOCK), 2) == Recognised(3, 7)
+
+
+def test_windows_that_turn_out_to_be_the_same_take_one_place():
+    held = LastWindows()
+    held.add(WINDOW)
+    for number in range(WINDOWS - 2):
+        held.add(lambda number=number: Rendered([turn(1), turn(5 + number % 2)]))
+    assert held.recognise(marks(1, 9), 1) is None  # which reads them
+    for number in range(WINDOWS - 3):
+        held.add(Rendered([turn(100 + number)]))
+    assert held.recognise(marks(1, 2, BLOCK), 2) == Recognised(3, 7)

@@ -367,6 +367,25 @@ def test_any_order_of_its_words_is_read_without_an_error(words, day):
         assert one.span.first <= one.span.last
 
 
+@pytest.mark.parametrize(
+    ("text", "relative"),
+    [
+        ("the day before yesterday", True),
+        ("yesterday", True),
+        ("two weeks ago", True),
+        ("last friday", True),
+        ("on friday", False),
+        ("friday", False),
+        ("15 july 2023", False),
+        ("in march", False),
+    ],
+)
+def test_a_phrase_is_relative_where_the_day_tells_what_it_means(text, relative):
+    [one] = mentions(text, DAY)
+    assert one.relative is relative
+    assert mentions(text, DAY, relative_only=True) == ([one] if relative else [])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_all_phrases_that_depend_on_the_day_are_found_where_no_others_are_asked_for(seed):
     rng = random.Random(seed)

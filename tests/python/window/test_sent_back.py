@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from types import SimpleNamespace
 
 import pytest
 from checked_locks import alone
@@ -12,7 +13,7 @@ from warmset import Memory, PreparedCompaction
 from warmset.quote.format import TAG
 from warmset.state.branches import History
 from warmset.state.rendered import WINDOWS
-from warmset.window.sent_back import _until
+from warmset.window.sent_back import _noted, _until
 
 
 def said(role, text):
@@ -241,6 +242,17 @@ def test_a_window_stands_for_all_that_there_was():
     assert _until(history, [1, 0], 9) == [1, 9]
     assert _until(history, [0, 1, 0, 0, 9], 9) == [0, 1, 8, 8, 9]
     assert _until(history, [], 9) == []
+
+
+def test_where_parts_are_not_known_the_last_message_stands_for_all_that_there_was():
+    made = SimpleNamespace(
+        turns=(1,), plain=[said("user", "a")], messages=[said("user", "b"), said("user", "c")]
+    )
+    call = SimpleNamespace(source="openai", target="openai", system=None, request="asked")
+    history = SimpleNamespace(head=7, ancestors=lambda _: iter(()))
+    [front, last] = _noted(history, made, call)()
+    assert (front.until, front.request) == (None, None)
+    assert (last.until, last.request) == (7, "asked")
 
 
 def test_without_the_quoted_block_a_window_is_recognised_as_well(memory):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from warmset import Memory
 from warmset.quote.cache import Cards
+from warmset.window.decisions import Decisions
 
 OLD, NEW, OTHER = (
     "The port of the crane must be 8080.",
@@ -172,3 +174,15 @@ def test_what_a_decision_is_about_is_forgotten_with_its_text():
     cards.clear()
     cards.topics(entry)
     assert reads == [7, 7]
+
+
+def test_decisions_that_hold_are_those_of_the_path():
+    held = Decisions(Cards(["", OLD, OTHER, NEW].__getitem__, "o200k_base"))
+    facts = SimpleNamespace(role="user", results=())
+    live = [SimpleNamespace(id=id_, facts=facts) for id_ in (1, 2, 3)]
+    held.take(live, np.array([True, True, True]))
+    assert (held.places, held.holding) == ([0, 1, 2], [1, 2])
+    held.take(live[:2], np.array([True, True]))
+    assert (held.places, held.holding) == ([0, 1], [0, 1])
+    held.take(live[:1], np.array([False]))
+    assert (held.places, held.holding) == ([], [])
