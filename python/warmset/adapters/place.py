@@ -8,7 +8,7 @@ namespace's first part. Deleting an owner deletes that key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from warmset.errors import InvalidInputError
@@ -50,6 +50,7 @@ class Place:
     tenant: str = "default"
     delete: Delete = "remove"
     depth: int = 3
+    _begin: tuple[str, bytes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.log, "write", None)):
@@ -59,10 +60,11 @@ class Place:
             raise InvalidInputError(f"delete: expected 'remove' or 'erase', found {self.delete!r}")
         if not isinstance(self.tenant, str) or not self.tenant:
             raise InvalidInputError(f"tenant: expected a name, found {self.tenant!r}")
+        object.__setattr__(self, "_begin", (self.tenant, space(self.name)))
 
     def key(self, *parts: str | bytes) -> tuple[str | bytes, ...]:
         """Return the key with these parts, the owner first."""
-        return (self.tenant, space(self.name), *parts)
+        return (*self._begin, *parts)
 
     def write(
         self, rows: Iterable[Row], *, expect: Iterable[Condition] = (), now: Moment | None = None

@@ -32,6 +32,7 @@ LONGEST: Final = 256
 """Characters of a text, or of a field's name, that is a column."""
 
 LARGEST: Final = 2**63
+SCALAR: Final = (int, float, str)  # and truth values, which are numbers here
 START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 COMPARED: Final = {
@@ -58,7 +59,12 @@ def key_of(place: Place, namespace: Sequence[str], key: str) -> Key:
 
 def name_of(key: Sequence[bytes]) -> tuple[tuple[str, ...], str]:
     """Return the namespace and the key of the item in a cell."""
-    return tuple([part.decode() for part in key[2:-1]]), key[-1][1:].decode()
+    return labels_of(key[2:-1]), key[-1][1:].decode()
+
+
+def labels_of(parts: Sequence[bytes]) -> tuple[str, ...]:
+    """Return the labels of a namespace, as parts of a key."""
+    return tuple([part.decode() for part in parts])
 
 
 @lru_cache(maxsize=1024)  # items that were put together have the same
@@ -89,7 +95,7 @@ def columns_of(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a value's fields."""
     columns: dict[str, Any] = {}
     for name, field in value.items():
-        if not _is_scalar(field):
+        if not isinstance(field, SCALAR):
             continue
         if len(columns) >= MOST_FIELDS or len(name) > LONGEST or not _is_column(field):
             columns["part"] = True
@@ -106,7 +112,7 @@ def where_of(wanted: Mapping[str, Any] | None) -> dict[str, Any] | None:
         known = {
             COMPARED[sign]: to
             for sign, to in tests.items()
-            if sign in COMPARED and _is_scalar(to) and _is_column(to)
+            if sign in COMPARED and isinstance(to, SCALAR) and _is_column(to)
         }
         if known and to_be_there(known):
             found.append({f"v.{name}": known})
@@ -162,10 +168,6 @@ def _has_operators(wanted: Any) -> bool:
 
 def _is_number(field: Any) -> bool:
     return isinstance(field, (int, float)) and not isinstance(field, bool)
-
-
-def _is_scalar(field: Any) -> bool:
-    return isinstance(field, (bool, int, float, str))
 
 
 def _is_column(field: Any) -> bool:

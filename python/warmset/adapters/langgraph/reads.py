@@ -11,8 +11,8 @@ from warmset.adapters.langgraph.items import (
     found_of,
     item_of,
     key_of,
+    labels_of,
     matches,
-    name_of,
     where_of,
 )
 from warmset.adapters.langgraph.vectors import Vectors
@@ -110,7 +110,7 @@ class Reads:
         """
         conditions = op.match_conditions or ()
         listed = self._place.log.scan(self._place.key(), limit=None, now=seen)
-        names = {name_of(one.key)[0] for one in listed}
+        names = map(labels_of, {one.key[2:-1] for one in listed})
         found = (name for name in names if all(_fits(name, one) for one in conditions))
         cut = {name if op.max_depth is None else name[: op.max_depth] for name in found}
         return sorted(cut)[op.offset : op.offset + op.limit]
@@ -167,7 +167,7 @@ def _passing(
     for page in pages:
         values = all_loaded(cell.payload for cell, _ in page)
         for (cell, score), value in zip(page, values, strict=True):
-            if matches(value, wanted):
+            if not wanted or matches(value, wanted):
                 yield cell, value, score
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from warmset._support.aio import twin
@@ -95,17 +96,14 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
             before: Only those before this checkpoint.
             limit: The most checkpoints.
         """
-        threads = self._threads
-        names = [*self._listed(config, get_checkpoint_id(before) if before else None)]
-        names.sort(key=lambda one: one.key[-1], reverse=True)
-        given = _names(config)[0] if config else None
+        threads, wanted = self._threads, filter or {}
+        names = [*self._named(config, get_checkpoint_id(before) if before else None)]
+        names.sort(key=itemgetter(2), reverse=True)
         found = (
             one
-            for listed in names
-            if (
-                one := threads.load(given if config else listed.key[2].decode(), *_place_of(listed))
-            )
-            and all(one.metadata.get(key) == value for key, value in (filter or {}).items())
+            for name in names
+            if (one := threads.load(*name))
+            and all(one.metadata.get(key) == value for key, value in wanted.items())
         )
         yield from found if limit is None else islice(found, max(0, limit))
 
@@ -228,17 +226,23 @@ class WarmsetSaver(BaseCheckpointSaver[str]):
     aprune: Any = twin(prune, to_the_end=True, run_in=changing)
     aget_delta_channel_history: Any = twin(get_delta_channel_history, run_in=reading)
 
-    def _listed(self, config: RunnableConfig | None, before: str | None) -> Iterator[Listed]:
-        """List the checkpoints that a configuration names, without reading them."""
+    def _named(
+        self, config: RunnableConfig | None, before: str | None
+    ) -> Iterator[tuple[Any, str, str]]:
+        """Return thread, namespace and name of the checkpoints that a configuration names."""
         names = _configured(config) if config else {}
         only = get_checkpoint_id(config) if config else None
-        spaces = self._place.log.spaces(self._place.key(), depth=3, limit=None)
-        threads = [names["thread_id"]] if config else [parts[2].decode() for parts in spaces]
+        if config:
+            threads = [names["thread_id"]]
+        else:
+            spaces = self._place.log.spaces(self._place.key(), depth=3, limit=None)
+            threads = [parts[2].decode() for parts in spaces]
         for thread in threads:
             for one in self._threads.listed(thread, names.get("checkpoint_ns")):
-                name = one.key[-1].decode()
+                *_, namespace, raw = one.key
+                name = raw.decode()
                 if (not only or name == only) and (before is None or name < before):
-                    yield one
+                    yield thread, namespace.decode(), name
 
 
 def _configured(config: RunnableConfig) -> dict[str, Any]:
@@ -249,8 +253,3 @@ def _names(config: RunnableConfig) -> tuple[Any, str]:
     """Return thread and namespace."""
     names = _configured(config)
     return names["thread_id"], names.get("checkpoint_ns", "")
-
-
-def _place_of(listed: Listed) -> tuple[str, str]:
-    """Return the namespace and the name of a listed checkpoint."""
-    return listed.key[4].decode(), listed.key[5].decode()

@@ -24,7 +24,7 @@ from warmset.adapters.langgraph.framework import (
 from warmset.native import Put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warmset._core import Cell, Listed
     from warmset.adapters.langgraph.framework import (
@@ -52,9 +52,9 @@ class Threads:
     place: Place
     serde: SerializerProtocol
 
-    def key(self, thread: object, kind: str, *rest: object) -> Key:
-        """Return the key of a cell, or a prefix of keys."""
-        return self.place.key(str(thread), kind, *map(str, rest))
+    def key(self, thread: object, *rest: object) -> Key:
+        """Return the key of a cell of a thread, or a prefix of keys."""
+        return self.place.key(str(thread), *map(str, rest))
 
     def rows(
         self,
@@ -145,14 +145,19 @@ class Threads:
             namespace: The namespace.
             name: The checkpoint's name.
         """
-        log, key = self.place.log, self.key(thread, "c", namespace, name)
+        log, below = self.place.log, self.key(thread)
+        space, of = str(namespace), str(name)
+        key = (*below, "c", space, of)
         while (cell := log.get(key)) is not None:
             held = self.read(cell)
             checkpoint = held["checkpoint"]
-            channels, below = checkpoint["channel_versions"], self.key(thread, "b", namespace)
-            blobs = [(*below, str(channel), str(at)) for channel, at in channels.items()]
-            writes = [one.key for one in self.written(thread, namespace, name)]
-            found = log.view(cells=[*blobs, *writes]).cells
+            channels = checkpoint["channel_versions"]
+            keys: list[Key] = [
+                (*below, "b", space, str(channel), str(version))
+                for channel, version in channels.items()
+            ]
+            listed = log.scan((*below, "w", space, of), limit=None)
+            found = log.view(cells=[*keys, *(one.key for one in listed)]).cells
             if log.version(key) != cell.version:
                 continue
             checkpoint["channel_values"] = {
@@ -160,14 +165,14 @@ class Threads:
                 for channel, one in zip(channels, found, strict=False)
                 if one is not None
             }
-            pending = sorted(map(_order, filter(None, found[len(blobs) :])), key=lambda one: one[0])
+            pending = _in_order(found[len(keys) :])
             parent = cell.columns["parent"]
             return CheckpointTuple(
                 _config(thread, namespace, name),
                 checkpoint,
                 held["metadata"],
                 _config(thread, namespace, parent) if isinstance(parent, str) else None,
-                [(task, channel, self.value(one)) for (_, task, _), channel, one in pending],
+                [(task, channel, self.value(one)) for task, channel, one in pending],
             )
         return None
 
@@ -175,24 +180,26 @@ class Threads:
         """List the pending writes of a checkpoint, without reading them."""
         return self.place.log.scan(self.key(thread, "w", namespace, name), limit=None)
 
-    def writes_of(
-        self, thread: object, namespace: str, name: str
-    ) -> Iterator[tuple[str, str, Cell]]:
+    def writes_of(self, thread: object, namespace: str, name: str) -> list[tuple[str, str, Cell]]:
         """Return the pending writes of a checkpoint, in the order in which LangGraph applies them.
 
         Returns:
             The task, the channel and the cell of each.
         """
         keys = [one.key for one in self.written(thread, namespace, name)]
-        found = filter(None, self.place.log.view(cells=keys).cells)
-        for (_, task, _), channel, cell in sorted(map(_order, found), key=lambda one: one[0]):
-            yield task, channel, cell
+        return _in_order(self.place.log.view(cells=keys).cells)
 
 
-def _order(cell: Cell) -> tuple[tuple[str, str, int], str, Cell]:
-    """Return what a pending write is sorted by, its channel, and its cell."""
-    channel, path = loaded(cell.own)
-    return (path, cell.key[-2].decode(), int(cell.key[-1])), channel, cell
+def _in_order(cells: Iterable[Cell | None]) -> list[tuple[str, str, Cell]]:
+    """Return task, channel and cell of pending writes that are there, by path, task and number."""
+    found: list[tuple[str, str, int, str, Cell]] = []
+    for cell in cells:
+        if cell is not None:
+            channel, path = loaded(cell.own)
+            *_, task, number = cell.key
+            found.append((path, task.decode(), int(number), channel, cell))
+    found.sort()  # no two have the same task and number
+    return [(task, channel, cell) for _, task, _, channel, cell in found]
 
 
 def _config(thread: object, namespace: str, name: str) -> Any:
