@@ -58,11 +58,12 @@ FILES = {
     "langgraph": ["test_langgraph_saver.py", "test_langgraph_store.py"],
     "langchain": [
         "test_langchain_agents.py",
+        "test_langchain_calls.py",
         "test_langchain_standard.py",
         "test_langchain_vectors.py",
     ],
     "haystack": ["test_haystack_standard.py", "test_haystack_store.py"],
-    "pydantic-ai": ["test_pydantic_history.py"],
+    "pydantic-ai": ["test_pydantic_history.py", "test_pydantic_requests.py"],
     "litellm": ["test_litellm.py", "test_litellm_lists.py"],
 }
 

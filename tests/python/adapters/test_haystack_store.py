@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -285,6 +286,8 @@ def test_a_pipeline_is_saved_and_loaded(tmp_path):
     assert again.run(inputs) == pipeline.run(inputs)
     inner = again.get_component("retriever").document_store
     assert inner.to_dict() == store.to_dict()
+    assert inner.filter_documents() == store.filter_documents()
+    assert inner.filter_documents()[0].embedding is None
     narrower = {"filters": {"field": "meta.m", "operator": "==", "value": 2}, "top_k": 9}
     merged = again.run({"retriever": {"query_embedding": [1.0, 0.0], **narrower}})
     assert [one.id for one in merged["retriever"]["documents"]] == ["2"]
@@ -354,3 +357,121 @@ def test_what_was_written_is_there_after_a_kill(tmp_path):
         assert {f"{n} {part}" for n in range(last + 1) for part in range(2)} <= ids
         assert len(ids) % 2 == 0
         assert {one.id for one in store.embedding_retrieval([1.0, 1.0], top_k=len(ids) + 1)} == ids
+
+
+# --- boundaries -----------------------------------------------------------------------------------
+
+
+def test_what_was_put_while_a_filter_looked_is_not_deleted(tmp_path):
+    for how in ("remove", "erase"):
+        with WarmsetDocumentStore(tmp_path / how, delete=how) as store:
+            store.write_documents(some(count=3))
+            matching = store._matching
+
+            def late(*given, store=store, matching=matching):
+                found = matching(*given)
+                new = Document(id="1", content="new", meta={"n": 50})
+                store.write_documents([new], DuplicatePolicy.OVERWRITE)
+                return found
+
+            store._matching = late
+            assert store.delete_by_filter({"field": "n", "operator": "<", "value": 9}) == 3
+            store._matching = matching
+            assert [one.content for one in store.filter_documents()] == ["new"]
+
+
+def test_embeddings_come_only_where_they_are_wanted(store):
+    store.write_documents(some(count=1))
+    retriever = WarmsetEmbeddingRetriever(store, return_embedding=True, scale_score=True)
+
+    def shown(found):
+        return found["documents"][0].embedding
+
+    assert store.embedding_retrieval([1.0, 0.0], return_embedding=False)[0].embedding is None
+    assert store.embedding_retrieval([1.0, 0.0])[0].embedding == [1.0, 0.0]
+    assert shown(retriever.run([1.0, 0.0])) == [1.0, 0.0]
+    assert shown(retriever.run([1.0, 0.0], return_embedding=False)) is None
+    [one] = retriever.run([-1.0, 0.0], scale_score=False)["documents"]
+    assert one.score == pytest.approx(-1.0)
+    [one] = retriever.run([-1.0, 0.0])["documents"]
+    assert one.score == pytest.approx(0.0)
+
+
+def test_a_score_of_0_and_an_empty_content_are_what_they_are(store):
+    written = Document(id="a", content="", score=0.0, embedding=[1.0, 0.0])
+    store.write_documents([written, Document(id="b", score=0.75, embedding=[1.0, 0.0])])
+    assert store.filter_documents()[0] == written
+    found = store.embedding_retrieval([0.0, 1.0])
+    assert [one.score for one in found] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("edge", [2**63 - 1, 2**63, -(2**63), -(2**63) - 1])
+def test_numbers_at_the_edge_of_64_bits_are_compared(store, edge):
+    numbers = [edge - 1, edge, edge + 1, float("1e300"), 0]
+    store.write_documents([Document(id=f"{n}", meta={"x": one}) for n, one in enumerate(numbers)])
+    peer = InMemoryDocumentStore(shared=False)
+    peer.write_documents(store.filter_documents())
+    for operator in (">", ">=", "<", "<=", "==", "!="):
+        filters = {"field": "x", "operator": operator, "value": edge}
+        assert answer(store, filters) == answer(peer, filters)
+    for endless in (float("inf"), float("-inf")):
+        filters = {"field": "x", "operator": "<", "value": endless}
+        assert len(answer(store, filters)) == (5 if endless > 0 else 0)
+
+
+def test_a_part_of_a_value_is_found_whatever_the_case(store):
+    store.write_documents(
+        [Document(id=f"{n}", meta={"x": x}) for n, x in enumerate(["Heron", "crane"])]
+    )
+    for term in ("HER", "her", "Her"):
+        assert store.get_metadata_field_unique_values("x", term) == (["Heron"], 1)
+
+
+def test_filters_of_a_run_replace_those_of_the_retriever_unless_they_are_joined(store):
+    store.write_documents(some())
+    above = {"field": "n", "operator": ">", "value": 3}
+    named = {"field": "id", "operator": "in", "value": ["1", "5"]}
+
+    def found(**policy):
+        retriever = WarmsetEmbeddingRetriever(store, filters=above, **policy)
+        return sorted(one.id for one in retriever.run([1.0, 0.0], filters=named)["documents"])
+
+    assert found() == ["1", "5"]
+    assert found(filter_policy="merge") == ["5"]
+
+
+class Counting(WarmsetDocumentStore):
+    """A store whose subclass changes a method."""
+
+    def count_documents(self):
+        return 1_000 + super().count_documents()
+
+
+async def test_the_asynchronous_methods_are_those_of_a_subclass():
+    with Counting() as store:
+        assert await store.count_documents_async() == 1_000
+
+
+async def test_a_cancelled_deletion_by_filter_ends_when_it_is_done(store):
+    store.write_documents(some())
+    begun, released, delete = asyncio.Event(), threading.Event(), store.shelf.delete_as_found
+    loop = asyncio.get_running_loop()
+
+    def slow(found):
+        loop.call_soon_threadsafe(begun.set)
+        released.wait(30)
+        delete(found)
+
+    store.shelf.delete_as_found = slow
+    wanted = {"field": "n", "operator": "<", "value": 2}
+    task = asyncio.create_task(store.delete_by_filter_async(wanted))
+    await begun.wait()
+    task.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    ended = task.done()
+    released.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not ended
+    assert store.count_documents() == 4

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 
 import pytest
 
 pytest.importorskip("langchain_core")
 from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from warmset import Memory
@@ -199,3 +200,82 @@ def test_relevance_lies_between_opposite_and_the_same(store):
     assert found[0][0].id == "3"
     assert found[0][1] == pytest.approx(1.0)
     assert min(scores.values()) < 0
+
+
+class Lengths(Embeddings):
+    """Vectors that are no unit vectors: the number that a text is, on one axis."""
+
+    def embed_documents(self, texts):
+        return [[float(text), 0.0] for text in texts]
+
+    def embed_query(self, text):
+        return [float(text), 0.0]
+
+
+def test_inner_products_are_relevant_from_0_to_1_too():
+    with WarmsetVectorStore(Lengths(), metric="ip") as store:
+        store.add_texts(["3", "-3", "0"])
+        assert [score for _, score in store.similarity_search_with_score("2")] == [6.0, 0.0, -6.0]
+        relevance = store.similarity_search_with_relevance_scores("2")
+        assert [score for _, score in relevance] == [1.0, 0.5, 0.0]
+
+
+def test_tenants_and_collections_of_a_store_are_apart():
+    first = WarmsetVectorStore(EMBEDDING, tenant="ann", collection="a")
+    store = first.shelf.log.store
+    first.add_texts(["mine"], ids=["1"])
+    for names in ({"tenant": "ann", "collection": "b"}, {"tenant": "bob", "collection": "a"}):
+        other = WarmsetVectorStore(EMBEDDING, store, **names)
+        assert other.similarity_search("mine") == []
+        other.delete()
+    again = WarmsetVectorStore(EMBEDDING, store, tenant="ann", collection="a")
+    assert [one.id for one in again.similarity_search("mine")] == ["1"]
+    first.close()
+
+
+@pytest.mark.parametrize("how", ["remove", "erase"])
+def test_the_bytes_of_a_deleted_document_are_gone_where_that_is_asked_for(tmp_path, how):
+    with WarmsetVectorStore(EMBEDDING, tmp_path / "s", delete=how) as store:
+        store.add_texts(["heron", "crane"], ids=["h", "c"])
+        store.delete(["h"])
+        found = b"".join(one.read_bytes() for one in tmp_path.rglob("*") if one.is_file())
+    assert (b"heron" in found) is (how == "remove")
+    assert b"crane" in found
+
+
+def test_ids_that_are_given_come_before_those_of_documents(store):
+    documents = [Document(id="own", page_content="x"), Document(page_content="y")]
+    assert store.add_documents(documents, ids=["given", "too"]) == ["given", "too"]
+    own, made = store.add_documents(documents, ids=[])
+    assert own == "own"
+    assert made not in ("", "own")
+    assert store.get_by_ids(["given"])[0].page_content == "x"
+
+
+async def test_texts_that_a_store_is_opened_with_keep_their_metadata():
+    made = await WarmsetVectorStore.afrom_texts(["x", "y"], EMBEDDING, [{"n": 1}, {"n": 2}])
+    assert [one.page_content for one in made.similarity_search("x", filter={"n": 2})] == ["y"]
+    made.close()
+
+
+async def test_a_cancelled_deletion_ends_when_it_is_done(store):
+    begun, released, delete = asyncio.Event(), threading.Event(), store.shelf.delete
+    loop = asyncio.get_running_loop()
+
+    def slow(ids):
+        loop.call_soon_threadsafe(begun.set)
+        released.wait(30)
+        delete(ids)
+
+    store.shelf.delete = slow
+    task = asyncio.create_task(store.adelete(["3"]))
+    await begun.wait()
+    task.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    ended = task.done()
+    released.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not ended
+    assert store.get_by_ids(["3"]) == []

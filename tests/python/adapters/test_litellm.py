@@ -9,6 +9,7 @@ import json
 import logging
 import re
 import signal
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -459,6 +460,108 @@ def test_thinking_stays_where_several_windows_were_made_before_its_reply(tmp_pat
     history.close()
     assert reply in same
     assert {"role": "assistant", "content": "Forty."} in other
+
+
+def test_a_proxy_does_each_thing_once_although_the_sdk_calls_its_hooks_as_well(tmp_path):
+    history = logger(tmp_path / "s.ws", memory={"embedder": "lexical", "tenant": "own"})
+    auth, data = SimpleNamespace(api_key="sk-a"), request(talk(12))
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Forty."}}]}
+
+    async def everything():
+        made = await history.async_pre_call_hook(auth, None, data, "acompletion")
+        again = await history.async_pre_call_deployment_hook(made, "acompletion")
+        await history.async_post_call_success_deployment_hook(made, answer, "acompletion")
+        with opened(tmp_path / "s.ws", "sk-a") as memory:
+            between = len(memory.conversation("talk"))
+        await history.async_post_call_success_hook(made, auth, answer)
+        return again, between
+
+    assert asyncio.run(everything()) == (None, 23)
+    history.close()
+    with opened(tmp_path / "s.ws", "sk-a") as memory:
+        assert len(memory.conversation("talk")) == 24
+    with Memory.open(tmp_path / "s.ws", embedder="lexical", tenant="own") as memory:
+        assert memory.conversations() == []
+
+
+def test_a_request_that_is_cancelled_ends_when_its_reply_is_stored(tmp_path, monkeypatch):
+    history = logger(tmp_path / "s.ws")
+    auth, data = SimpleNamespace(api_key="sk-a"), request(talk(12))
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Forty."}}]}
+    begun, released, write = asyncio.Event(), threading.Event(), history._windows.note
+
+    async def everything():
+        loop = asyncio.get_running_loop()
+
+        def slow(*given):
+            loop.call_soon_threadsafe(begun.set)
+            released.wait(30)
+            write(*given)
+
+        monkeypatch.setattr(history._windows, "note", slow)
+        await history.async_pre_call_hook(auth, None, data, "acompletion")
+        task = asyncio.create_task(history.async_post_call_success_hook(data, auth, answer))
+        await begun.wait()
+        task.cancel()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        ended = task.done()
+        released.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return ended
+
+    assert asyncio.run(everything()) is False
+    history.close()
+    with opened(tmp_path / "s.ws", "sk-a") as memory:
+        assert memory.conversation("talk").messages()[-1]["content"] == "Forty."
+
+
+def test_a_response_that_broke_off_is_not_stored(tmp_path):
+    history, auth = logger(tmp_path / "s.ws"), SimpleNamespace(api_key="sk-a")
+    said = {"type": "message", "role": "assistant", "content": "Forty."}
+
+    async def ask(status):
+        items = [{"role": "user", "content": "How many?"}]
+        data = {"input": items, "model": "gpt", "user": status, "litellm_call_id": status}
+        await history.async_pre_call_hook(auth, None, data, "aresponses")
+        answer = {"output": [said], "status": status}
+        await history.async_post_call_success_hook(data, auth, answer)
+
+    for status in ("completed", "incomplete"):
+        asyncio.run(ask(status))
+    history.close()
+    with opened(tmp_path / "s.ws", "sk-a") as memory:
+        assert len(memory.conversation("completed")) == 2
+        assert len(memory.conversation("incomplete")) == 1
+
+
+def test_a_list_with_thinking_is_one_for_claude_whatever_its_model_is_called(tmp_path):
+    history, auth = logger(tmp_path / "s.ws"), SimpleNamespace(api_key="sk-a")
+    thought = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]
+    given = [
+        {"role": "user", "content": "How many?"},
+        {"role": "assistant", "content": "Forty.", "thinking_blocks": thought},
+        {"role": "user", "content": "And now?"},
+    ]
+    data = request(given, model="clever")
+    assert asyncio.run(history.async_pre_call_hook(auth, None, data, "acompletion")) is None
+    history.close()
+    with opened(tmp_path / "s.ws", "sk-a") as memory:
+        assert memory.conversation("talk").dialect == "anthropic"
+
+
+def test_a_key_is_not_stored_and_a_tenant_without_a_name_is_that_of_its_key(tmp_path):
+    history = logger(tmp_path / "s.ws", tenant=lambda _auth: "")
+    for key in ("sk-secret-a", "sk-secret-b"):
+        before(history, talk(12), key=key)
+    history.close()
+    for key in ("sk-secret-a", "sk-secret-b"):
+        with opened(tmp_path / "s.ws", key) as memory:
+            assert len(memory.conversation("talk")) == 23
+    files = [one.read_bytes() for one in (tmp_path / "s.ws").rglob("*") if one.is_file()]
+    assert files
+    assert not [one for one in files if b"sk-secret" in one]
 
 
 def test_the_calls_that_are_held_do_not_grow_without_end(tmp_path):

@@ -23,6 +23,7 @@ from pydantic_ai.messages import (
     ModelResponse,
     RetryFeedbackPart,
     RetryInfo,
+    SpeechPart,
     SystemPromptPart,
     TextPart,
     ThinkingPart,
@@ -417,6 +418,22 @@ def test_some_parts_of_a_request_are_shown():
     split = [sent[3].message, {"role": "user", "content": "quoted"}, sent[5].message]
     before, _, after, *_ = restored(split, TALK, sent)
     assert (before.parts, after.parts) == (TALK[2].parts[:1], TALK[2].parts[2:])
+
+
+def test_parts_that_no_message_stands_for_go_with_the_first_that_is_shown():
+    spoken = SpeechPart(speaker="user")
+    request = ModelRequest([UserPromptPart("a"), spoken, UserPromptPart("b")])
+    sent = pieces([request], "openai")
+    assert [piece.message["content"] for piece in sent] == ["a", "b"]
+    window = [sent[0].message, {"role": "user", "content": "quoted"}, sent[1].message]
+    first, _, last = restored(window, [request], sent)
+    assert (first.parts, last.parts) == (request.parts[:2], request.parts[2:])
+
+
+def test_what_anthropic_would_refuse_in_a_response_is_left_out():
+    said = ModelResponse([ThinkingPart("unsigned"), TextPart(""), TextPart("ok")])
+    [one] = pieces([said], "anthropic")
+    assert one.message["content"] == [{"type": "text", "text": "ok"}]
 
 
 def test_thinking_that_a_window_leaves_out_leaves_a_copy():
