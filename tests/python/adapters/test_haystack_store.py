@@ -414,9 +414,25 @@ def test_numbers_at_the_edge_of_64_bits_are_compared(store, edge):
     for operator in (">", ">=", "<", "<=", "==", "!="):
         filters = {"field": "x", "operator": operator, "value": edge}
         assert answer(store, filters) == answer(peer, filters)
-    for endless in (float("inf"), float("-inf")):
-        filters = {"field": "x", "operator": "<", "value": endless}
-        assert len(answer(store, filters)) == (5 if endless > 0 else 0)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("operator", ["<", ">=", "=="])
+def test_numbers_that_are_not_finite_are_compared(store, operator, value):
+    documents = [Document(id=f"{n}", meta={"x": x}) for n, x in enumerate([0, -1.5, 2**70])]
+    store.write_documents(documents)
+    peer = InMemoryDocumentStore(shared=False)
+    peer.write_documents(documents)
+    filters = {"field": "x", "operator": operator, "value": value}
+    assert answer(store, filters) == answer(peer, filters)
+
+
+def test_values_of_different_types_are_different_values(store):
+    values = [1, "1", 1.0, True, "True"]
+    store.write_documents([Document(id=f"{n}", meta={"x": x}) for n, x in enumerate(values)])
+    found, count = store.get_metadata_field_unique_values("x")
+    assert count == 5
+    assert sorted(map(repr, found)) == sorted(map(repr, values))
 
 
 def test_a_part_of_a_value_is_found_whatever_the_case(store):

@@ -150,6 +150,35 @@ def test_blocks_that_a_window_adds_become_parts():
     assert last == {"role": "assistant", "content": "b"}
 
 
+@pytest.mark.parametrize("arguments", ["[1]", "7", "{", ""])
+def test_arguments_that_are_no_mapping_are_an_empty_one(arguments):
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": arguments}}
+    told = {"role": "assistant", "content": None, "tool_calls": [call]}
+    read = ClaudeList([{"role": "user", "content": "Look."}, told])
+    assert read.messages[1]["content"][0]["input"] == {}
+    assert read.written(window_of(read))[1] == told
+
+
+def test_data_that_is_not_base64_is_named_and_goes_out_as_it_came():
+    image = {"type": "image_url", "image_url": {"url": "data:image/svg+xml,<svg/>"}}
+    talk = [{"role": "user", "content": [image]}]
+    read = ClaudeList(talk)
+    assert [one["type"] for one in read.messages[0]["content"]] == ["text"]
+    assert read.written(window_of(read)) == talk
+
+
+def test_a_single_text_is_no_list_unless_it_has_a_mark():
+    read = ClaudeList(TALK)
+    window = window_of(read)
+    window.messages[:] = [
+        {"role": "user", "content": [{"type": "text", "text": "new"}]},
+        {"role": "user", "content": read.messages[-1]["content"][:1]},
+    ]
+    _, new, marked = read.written(window)
+    assert new == {"role": "user", "content": "new"}
+    assert marked == {"role": "user", "content": TALK[6]["content"][:1]}
+
+
 def test_another_system_prompt_of_a_window_is_sent_in_the_place_of_the_messages():
     read = ClaudeList(TALK[:2])
     object.__setattr__(window := window_of(read), "system", "Be brief.\n\nPinned.")
