@@ -246,6 +246,17 @@ def test_a_long_session_is_stored_in_batches_and_in_order(tmp_path, monkeypatch)
         assert len(memory.conversation(agent.session)) == 10
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_lines_that_end_as_on_windows_are_known_on_both_sides(tmp_path, host):
+    agent = begun(tmp_path, host)
+    agent.transcript.write_bytes(agent.transcript.read_bytes().replace(b"\n", b"\r\n"))
+    with agent.memory() as memory:
+        keep(agent, memory)
+        assert texts(memory, agent) == FIRST
+        assert import_transcripts(memory, agent.transcript).messages == 0
+        assert texts(memory, agent) == FIRST
+
+
 def test_what_stands_beside_a_turn(tmp_path):
     agent = Agent(tmp_path)
     line = {"type": "user", "sessionId": agent.session}
