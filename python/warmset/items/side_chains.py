@@ -1,6 +1,7 @@
 """Conversations that imports made of side chains: an agent's own agents, subgraphs of a thread.
 
-A side chain is named `SESSION/AGENT`, and each of its records says whose it is.
+A side chain is named `SESSION/AGENT`, and each of its records says whose it is. One of an agent's
+agent is named `AGENT/AGENT`, and may say, too, in which session.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from warmset.store.log import Log
 
 OF: Final = "side_chain_of"
-"""The field that names the conversation of which another one is a side chain."""
+"""The field that names the conversation, or the agent, of which another one is a side chain."""
+
+ROOT: Final = "side_chain_in"
+"""The field that names the session in which an agent's agent was at work."""
 
 _LOOKED_AT: Final = 16
 """The entries at the beginning of a conversation that are looked at."""
@@ -39,48 +43,47 @@ def side_chains(log: Log, tenant: str, conversation: str) -> list[str]:
     Raises:
         InvalidInputError: A name is empty.
     """
-    key = key_of(tenant, conversation)
-    named = [name for name in _names(log, key[:1]) if "/" in name]
-    found: set[str] = set()
-    parents = [conversation, *_agents(log, tenant, conversation)]
+    key_of(tenant, conversation)
+    named = [one for one in conversations(log, tenant) if "/" in one and one != conversation]
+    found = {one for one in named if conversation in _said(log, tenant, one, ROOT, limit=1)}
+    parents = [conversation, *found]
+    parents += [agent for one in parents for agent in _agents(log, tenant, one)]
     while parents:
         parent = parents.pop()
         for name in named:
-            is_new = name.startswith(f"{parent}/") and name not in found and name != conversation
-            if is_new and _is_side(log, tenant, name, parent):
+            is_new = name.startswith(f"{parent}/") and name not in found
+            if is_new and parent in _said(log, tenant, name, OF):
                 found.add(name)
                 parents += [name, name.removeprefix(f"{parent}/")]
     return sorted(found)
 
 
-def _names(log: Log, tenant: list[bytes]) -> Iterator[str]:
+def conversations(log: Log, tenant: str) -> Iterator[str]:
+    """Yield the names of a tenant's conversations, also of those that have no message."""
     after: tuple[bytes, ...] | None = None
-    while page := log.spaces(tenant, depth=2, after=after, limit=_NAMES):
+    key = key_of(tenant, "any")[:1]
+    while page := log.spaces(key, depth=2, after=after, limit=_NAMES):
         yield from (names_of(one)[1] for one in page if is_conversation(one))
         after = page[-1]
 
 
 def _agents(log: Log, tenant: str, conversation: str) -> set[str]:
     """Return by what other names side chains may call a conversation that is one itself."""
-    parents = {f"{one}/" for one in _parents(log, tenant, conversation)}
+    parents = {f"{one}/" for one in _said(log, tenant, conversation, OF)}
     found = (conversation.removeprefix(one) for one in parents)
     return {one for one in found if one != conversation}
 
 
-def _is_side(log: Log, tenant: str, name: str, parent: str) -> bool:
-    return parent in _parents(log, tenant, name)
-
-
-def _parents(log: Log, tenant: str, name: str) -> set[str]:
-    """Return what a conversation says that it is a side chain of; none if it cannot be read."""
+def _said(log: Log, tenant: str, name: str, field: str, *, limit: int = _LOOKED_AT) -> set[str]:
+    """Return what a conversation says in a field; nothing if it cannot be read."""
     try:
-        found = map(_parent, log.entries(key_of(tenant, name), limit=_LOOKED_AT))
+        found = [_field(entry, field) for entry in log.entries(key_of(tenant, name), limit=limit)]
         return {one for one in found if isinstance(one, str)}
     except (StoreError, InvalidInputError):
         return set()
 
 
-def _parent(entry: Entry) -> object:
+def _field(entry: Entry, field: str) -> object:
     if entry.turn is None:
-        return entry.columns.get(OF)
-    return (TurnMeta.decode(entry.turn).extra or {}).get(OF)
+        return entry.columns.get(field)
+    return (TurnMeta.decode(entry.turn).extra or {}).get(field)

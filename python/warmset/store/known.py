@@ -112,9 +112,15 @@ def without_call(call: str) -> str:
     return f"without:{call}"
 
 
-def hash_of(data: bytes, secret: bytes) -> bytes:
-    """Return the hash of bytes under a key."""
-    return blake2b(data, key=secret, digest_size=SIZE).digest()
+def hash_of(data: bytes, secret: bytes, what: bytes = b"") -> bytes:
+    """Return the hash of bytes under a key.
+
+    Args:
+        data: The bytes.
+        secret: The key.
+        what: What the bytes are, if they are no name of a conversation and no id: at most 16 bytes.
+    """
+    return blake2b(data, key=secret, digest_size=SIZE, person=what).digest()
 
 
 def secret_of(log: Log | None, *, make: bool) -> bytes:

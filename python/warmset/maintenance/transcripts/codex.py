@@ -61,6 +61,8 @@ class Codex:
     def __init__(self, name: str, report: ImportReport) -> None:
         self._session = name
         self._side_of: str | None = None
+        self._root: str | None = None
+        self._agent: str | None = None
         self._begun = False
         self._model: str | None = None
         self._report = report
@@ -97,6 +99,8 @@ class Codex:
             meta=without_none({"source": "codex", "model": self._model}),
             dialect="responses",
             side_of=self._side_of,
+            root=self._root,
+            agent=self._agent,
             unless=_unless(payload) if is_message else (),
         )
 
@@ -115,6 +119,9 @@ class Codex:
         parent = text(spawn, "parent_thread_id") or text(meta, "parent_thread_id")
         if parent:
             self._side_of, self._session = parent, f"{parent}/{name}"
+            self._agent = name
+            root = text(meta, "session_id")  # older versions do not write it
+            self._root = root if root not in (parent, name) else None
 
     def _is_sent(self, item: dict[str, Any]) -> bool:
         """Return whether an item belongs to the list; note its tool call."""

@@ -43,7 +43,10 @@ class Item:
         session: The session's name.
         meta: Fields beside the message.
         dialect: The dialect of the message; None if any will do.
-        side_of: The conversation that this one is a side chain of.
+        side_of: The conversation that this one is a side chain of, or the agent.
+        root: The session that it belongs to as a side chain of a side chain, if that is said.
+        agent: The name by which side chains of this one know it, where that is not the
+            conversation's.
         unless: Ids of which none is known: else what the item belongs to was stored without it.
     """
 
@@ -61,6 +64,8 @@ class Item:
     meta: Mapping[str, Any] = field(default_factory=dict)
     dialect: Dialect | None = None
     side_of: str | None = None
+    root: str | None = None
+    agent: str | None = None
     unless: tuple[str, ...] = ()
 
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset import messages
 from warmset.errors import Conflict, InvalidInputError, InvalidMessageError
 from warmset.ingest.keys import key_for
-from warmset.items.side_chains import OF
+from warmset.items.side_chains import OF, ROOT
+from warmset.maintenance.transcripts.agents import Agents
 from warmset.maintenance.transcripts.item import FIRST, LONGEST, UNREADABLE
 from warmset.maintenance.transcripts.lines import value_of
 from warmset.store.conditions import Tail
@@ -70,6 +71,7 @@ class Writer:
         self._through = through
         self._report = report
         self._secret = secret_of(target.log, make=not report.dry)
+        self._agents = Agents(target.log, tenant, self._secret)
         self._open: OrderedDict[str, Known] = OrderedDict()
         self._batch: list[tuple[Item, Add]] = []
         self._pending: set[tuple[str, str]] = set()
@@ -95,7 +97,7 @@ class Writer:
             report.known += 1
             return
         if self._is_erased(item):
-            report.erased += 1
+            self._refuse(item)
             return
         name, item = item.uids[0], self._placed(item)
         if len(fresh) < len(item.uids):
@@ -118,6 +120,12 @@ class Writer:
         Raises:
             StoreError: It could not be stored; nothing of the batch was.
         """
+        self._store()
+        refused = self._agents.refused()
+        if refused and not self._report.dry:
+            self._target.write(refused, ())
+
+    def _store(self) -> None:
         batch, self._batch, self._size = self._batch, [], 0
         self._pending.clear()
         unplaced = 0
@@ -167,13 +175,29 @@ class Writer:
         return item
 
     def _is_erased(self, item: Item) -> bool:
-        """Return whether a conversation, or the one that it is a side chain of, was erased."""
-        names = [item.conversation, *([item.side_of] if item.side_of else [])]
-        return any(self._gone(name) for name in names)
+        """Return whether a conversation, or one that it is a side chain of, was erased."""
+        known = self._known(item.conversation)
+        return (known.had and known.tail() == 0) or self._above(item)[0]
 
-    def _gone(self, name: str) -> bool:
-        known = self._known(name)
-        return known.had and known.tail() == 0
+    def _above(self, item: Item) -> tuple[bool, list[Tail]]:
+        """Return whether one that an item is a side chain of was erased, and where they end."""
+        erased = False
+        ends: list[Tail] = []
+        for name in filter(None, (item.side_of, item.root)):
+            known = self._known(name)
+            tail, gone = known.look()
+            end = Tail(known.key, tail)
+            if item.agent is not None and tail == 0 and not gone:
+                of_agent, gone = self._agents.look(name)
+                end = of_agent or end
+            erased = erased or gone
+            ends.append(end)
+        return erased, ends
+
+    def _refuse(self, item: Item) -> None:
+        self._report.erased += 1
+        if item.agent is not None:
+            self._agents.refuse(item.agent, item.conversation)
 
     def _judged(
         self, batch: list[tuple[Item, Add]]
@@ -184,18 +208,19 @@ class Writer:
             batch: Items that were new when they were taken.
         """
         left: list[tuple[Item, Add]] = []
-        expect: dict[str, Condition] = {}
+        ends: dict[str, list[Tail]] = {}  # in the order in which they were looked at
         gone: dict[str, bool] = {}
         for item, row in batch:
             name = item.conversation
             if name not in gone:
                 known = self._known(name)
                 tail, erased = known.look()
-                gone[name] = erased or (item.side_of is not None and self._gone(item.side_of))
-                expect[name] = Tail(known.key, tail)
+                above, others = self._above(item)
+                gone[name] = erased or above
+                ends[name] = [Tail(known.key, tail), *others]
             fresh = [uid for uid in item.uids if uid not in self._known(name)]
             if gone[name]:
-                self._report.erased += 1
+                self._refuse(item)
             elif not fresh or any(uid in self._known(name) for uid in item.unless):
                 self._report.known += 1
             elif len(fresh) == len(item.uids):
@@ -208,7 +233,10 @@ class Writer:
                 else:
                     left.append((part, rest))
         kept = {item.conversation for item, _ in left}
-        return left, [one for name, one in expect.items() if name in kept]
+        expect: dict[tuple[bytes | str, ...], Condition] = {}
+        for end in (one for name, listed in ends.items() if name in kept for one in listed):
+            expect.setdefault(tuple(end.list), end)  # the first: what came since was not judged
+        return left, list(expect.values())
 
     # --- what is written ------------------------------------------------------------------------
 
@@ -223,9 +251,8 @@ class Writer:
         raw = self._clean(item.raw or _dumped(item.message))
         if len(raw) > LONGEST:
             return None
-        columns = {"kind": item.kind if item.message is None else "malformed"}
-        if item.side_of is not None:
-            columns[OF] = item.side_of
+        kind = item.kind if item.message is None else "malformed"
+        columns = {"kind": kind, **_belonging(item)}
         return Add(key, raw, uid=uid, columns=columns, if_present="skip")
 
     def _turn(self, item: Item, key: list[bytes], uid: str) -> Add | None:
@@ -239,8 +266,7 @@ class Writer:
                 speaker = None if speaker is None else self._through.text(speaker).strip() or None
                 self._report.redacted += shown is not plain
                 plain = shown
-            if item.side_of is not None:
-                meta[OF] = item.side_of
+            meta |= _belonging(item)
             dialect = item.dialect or messages.detect([plain])
             messages.settle([plain], dialect)
             payload = messages.dumps(plain)
@@ -276,7 +302,8 @@ class Writer:
     def _rows(self, batch: Sequence[tuple[Item, Add]]) -> tuple[list[Row], int]:
         """Return the rows of a batch, and how many of its messages found no place of their own."""
         uids: dict[str, list[str]] = {}
-        rows: list[Row] = []
+        agents = {item.agent: item.conversation for item, _ in batch if item.agent is not None}
+        rows: list[Row] = [row for one in agents.items() for row in self._agents.rows(*one)]
         unplaced = 0
         for item, row in batch:
             uids.setdefault(item.conversation, []).extend(item.uids)
@@ -334,6 +361,12 @@ def _without(item: Item, fresh: Sequence[str]) -> Item:
             blocks += item.message["content"][at : at + span]
         at += span
     return replace(item, uids=tuple(fresh), message={**item.message, "content": blocks}, spans=())
+
+
+def _belonging(item: Item) -> dict[str, str]:
+    """Return the fields that say what an item's conversation is a side chain of."""
+    found = {OF: item.side_of, ROOT: item.root}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _dumped(message: Any) -> bytes:
