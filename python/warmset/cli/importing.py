@@ -27,7 +27,7 @@ _Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 
 def import_(
-    sources: list[Path],
+    sources: list[str],
     /,
     *,
     memory: Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -118,6 +118,8 @@ def begun(
     listed = [sources] if isinstance(sources, (str, PathLike)) else [*sources]
     if not listed:
         raise InvalidInputError("sources: expected at least one file or directory")
+    if not all(map(fspath, listed)):  # an empty name would be that of the working directory
+        raise InvalidInputError("sources: a name is empty")
     paths = [Path(one) for one in listed]
     own = (options.tenant, options.key_file, options.redactor)
     if isinstance(target, Memory) and own != (None, None, None):

@@ -113,7 +113,7 @@ class ClaudeCode:
             uids=(uuid,),
             kind=_kind(fields),
             raw=line.raw,
-            kept=fields.get("type") not in _LEFT_OUT,
+            kept=text(fields, "type") not in _LEFT_OUT,
             at=moment(fields, "timestamp"),
             meta=_meta(fields),
             side_of=side_of,

@@ -26,7 +26,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:  # a damaged name is no text
         raise InvalidInputError(f"{path}: SQLite cannot read it ({error})") from error
 
 

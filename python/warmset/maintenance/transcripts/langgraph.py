@@ -119,7 +119,7 @@ class _Thread:
 
     def unread(self, id_: str, data: object) -> Item:
         """Return a checkpoint that cannot be read, as it stands."""
-        raw = data if isinstance(data, bytes) else str(data).encode()
+        raw = data if isinstance(data, bytes) else str(data).encode("utf-8", "surrogateescape")
         return Item(
             conversation=self._name,
             uids=(f"checkpoint:{id_}",),
@@ -149,7 +149,7 @@ class _Thread:
 
 def _value(kind: object, data: object) -> Any:
     """Return what a typed value of LangGraph says; None if it cannot be read."""
-    raw = data.encode() if isinstance(data, str) else data
+    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
     if not isinstance(raw, bytes):
         return None
     if kind == "json":
@@ -214,6 +214,6 @@ def _content(value: Any) -> tuple[str | list[Any], bool]:
     parts = [
         {"type": "text", "text": one} if isinstance(one, str) else one for one in listed(value)
     ]
-    kept = [one for one in parts if mapping(one).get("type") in _PARTS]
-    others = {mapping(one).get("type") for one in parts} - _PARTS
+    kept = [one for one in parts if text(mapping(one), "type") in _PARTS]
+    others = {text(mapping(one), "type") for one in parts} - _PARTS
     return kept, not others - {"tool_use"}  # a call stands among the tool calls, too

@@ -207,8 +207,10 @@ class Importing:
         """
         if found.path not in self._files:
             kind: Source | None = None
+            reads: Reading | None = None
             with self._named(found):
                 kind = _kind(found, self._kind)
+                reads = None if kind is None else self._reading(found, kind, told)
             if kind is None:
                 if size_of(found.path) == 0:
                     return None  # it may be known once it has a line
@@ -216,7 +218,7 @@ class Importing:
                 self._files[found.path] = None
             else:
                 self.report.files[kind] += 1
-                self._files[found.path] = _Open(found, self._reading(found, kind, told))
+                self._files[found.path] = _Open(found, reads)
         return self._files[found.path]
 
     def _reading(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
@@ -52,6 +53,9 @@ _HEAD: Final = 4 << 20
 _CONVERSATIONS: Final = "conversations.json"
 _SQLITE: Final = b"SQLite format 3\0"
 _ZIP: Final = b"PK\x03\x04"
+_UNREADABLE: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What reading an archive raises that is damaged, encrypted, or packed in an unknown way."""
+
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _CLAUDE_CODE: Final = frozenset(("sessionId", "leafUuid", "parentUuid", "isSnapshotUpdate"))
 """Fields that lines of Claude Code have, one or another."""
@@ -70,6 +74,10 @@ _ELEMENTS: Final[dict[str, Callable[[dict[str, Any], str], Iterator[Item]]]] = {
     "locomo": locomo,
 }
 _DATABASES: Final = {"agents-sdk": agents, "langgraph": langgraph}
+
+
+class _NoConversationsError(InvalidInputError):
+    """An archive is no export of chats."""
 
 
 def sniff(path: Path) -> Source | None:
@@ -96,7 +104,7 @@ def sniff(path: Path) -> Source | None:
                 head = member.read(_HEAD)
     except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, KeyError):
+    except _NoConversationsError:
         return None
     if head.startswith(_UTF16):
         raise InvalidInputError(f"{path}: it is in UTF-16; convert it to UTF-8 first")
@@ -192,13 +200,16 @@ def _stream(path: Path) -> Iterator[IO[bytes]]:
             file.seek(0)
             yield file
             return
-    with zipfile.ZipFile(path) as archive:
-        names = sorted(archive.namelist(), key=len)
-        name = next((one for one in names if one.rsplit("/", 1)[-1] == _CONVERSATIONS), None)
-        if name is None:
-            raise KeyError(_CONVERSATIONS)
-        with archive.open(name) as member:
-            yield member
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(archive.namelist(), key=len)
+            name = next((one for one in names if one.rsplit("/", 1)[-1] == _CONVERSATIONS), None)
+            if name is None:
+                raise _NoConversationsError(f"{path}: the archive has no {_CONVERSATIONS}")
+            with archive.open(name) as member:
+                yield member
+    except _UNREADABLE as error:
+        raise InvalidInputError(f"{path}: the archive cannot be read ({error})") from error
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from warmset.items.side_chains import OF, ROOT
 from warmset.maintenance.transcripts.agents import Agents
 from warmset.maintenance.transcripts.item import FIRST, LONGEST, UNREADABLE
 from warmset.maintenance.transcripts.lines import value_of
+from warmset.maintenance.transcripts.names import fitting
 from warmset.store.conditions import Tail
 from warmset.store.known import Known, secret_of
 from warmset.store.records import TurnMeta, key_of
@@ -87,7 +88,7 @@ class Writer:
             RedactionError: The redaction hook failed; earlier batches were stored.
             StoreError: A batch could not be stored; those before it were.
         """
-        report = self._report
+        report, item = self._report, fitting(item)
         if item.message is None and not item.kept:
             report.left_out[item.kind] += 1
             return
