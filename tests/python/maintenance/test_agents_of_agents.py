@@ -93,14 +93,15 @@ def test_an_agent_of_an_agent_that_is_still_there_is_imported(files, store):
     assert import_transcripts(store, files).new == 0
 
 
-def test_an_agent_that_is_erased_leaves_its_session_and_other_agents(files, store):
+@pytest.mark.parametrize("session", [None, "root"])
+def test_an_agent_that_is_erased_leaves_its_session_and_other_agents(session, files, store):
     rollout(files, "root")
-    rollout(files, "one", "root")
-    rollout(files, "two", "root")
+    rollout(files, "one", "root", session)
+    rollout(files, "two", "root", session)
     import_transcripts(store, files)
     erase(store, "root/one")
-    rollout(files, "late-one", "one")
-    rollout(files, "late-two", "two")
+    rollout(files, "late-one", "one", session)
+    rollout(files, "late-two", "two", session)
     assert counts(import_transcripts(store, files)) == (LINES, 3 * LINES, LINES)
     assert names(store) == ["root", "root/two", "two/late-two"]
 
@@ -116,11 +117,16 @@ def test_what_is_only_named_as_an_erased_agent_is_not_taken_for_it(files, store)
     assert names(store) == ["notes/agent"]
 
 
-def test_a_session_may_be_named_as_an_agent_of_another_host_was(files, store):
-    side = ClaudeCode(agent="main")
-    side.user("About Ada Lovelace")
-    import_transcripts(store, side.write(files / "side.jsonl"))
-    erase(store, f"{SESSION}/main")
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_session_may_be_named_as_an_agent_was(host, files, store):
+    if host == "codex":
+        import_transcripts(store, [rollout(files, SESSION), rollout(files, "main", SESSION)])
+    else:
+        side = ClaudeCode(agent="main")
+        side.user("About Ada Lovelace")
+        import_transcripts(store, side.write(files / "side.jsonl"))
+    assert f"{SESSION}/main" in names(store)
+    erase(store, SESSION)
     other, inner = ClaudeCode("main"), ClaudeCode("main", agent="inner")
     other.user("Another session.")
     inner.user("Its agent.")
@@ -233,12 +239,12 @@ def test_a_session_that_another_import_stores_while_its_agent_is_judged(files, s
     def looks(known):
         if known.key[1] == b"root":
             looked.append(known)
-            if len(looked) == 3:  # of the agent when it is taken, of the batch, of the agent again
+            if len(looked) == LINES + 2:  # of the agent's lines, of the batch, of the agent in it
                 import_transcripts(store, both[0])
         return look(known)
 
     monkeypatch.setattr(Known, "look", looks)
     assert counts(import_transcripts(store, both)) == (LINES, LINES, 0)
-    assert len(looked) > 3
+    assert len(looked) > LINES + 2
     with Memory.open(store, embedder="lexical") as memory:
         assert len(memory.conversation("root").messages()) == 1

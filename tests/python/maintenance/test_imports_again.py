@@ -147,7 +147,8 @@ def test_side_chains_are_erased_with_their_session(way, tmp_path, store):
     own = [f"{SESSION}/notes", f"{SESSION}/one/deeper", f"{SESSION}ly/one", "other/one"]
     with memory_of(store) as memory:
         for name in own:
-            memory.conversation(name).append({"role": "user", "content": "Mine."})
+            said = {} if name.startswith(f"{SESSION}/") else {"side_chain_of": SESSION}
+            memory.conversation(name).append({"role": "user", "content": "Mine."}, meta=said)
         assert {f"{SESSION}/one", "one/three"} < set(memory.conversations())
     gone = erased(store, SESSION, way)
     assert gone.records == first.new == 8

@@ -75,13 +75,11 @@ def changed(value, at, odd):
 def test_a_line_with_any_field_is_stored_once(source, odd, files, store):
     write_files = messages_lines if source == "messages" else FILES[source]
     lines = [json.loads(line) for line in write_files(files).read_text().splitlines()]
-    made = [
-        changed(line, at, odd)
-        for n, line in enumerate(lines)
-        for at in fields(line)
-        if (n, *at) != (0, "type")
-    ]
-    write(files / "odd.jsonl", [lines[0], *made[:: max(1, len(made) // 150)]])
+    places = [(line, at) for line in lines for at in fields(line)]
+    types = [(line, at) for line, at in places if at[-1] == "type"]
+    some = places[:: max(1, len(places) // 100)]
+    made = [changed(line, at, odd) for line, at in types + some]
+    write(files / "odd.jsonl", [lines[0], *made])
     report = import_transcripts(store, files / "odd.jsonl", source=source)
     assert report.new > 0
     assert report.failed == {}
@@ -127,6 +125,21 @@ def test_names_that_a_store_does_not_take_are_their_digests(files, store):
     with Memory.open(store, embedder="lexical") as memory:
         memory.erase(conversation=session)
         assert memory.conversations() == []
+    assert import_transcripts(store, file).new == 0
+
+
+def test_a_session_of_an_agent_that_a_store_does_not_take_is_its_digest(files, store):
+    meta = {"id": "deep", "parent_thread_id": "p" * 70_000, "session_id": "s" * 70_000}
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
+    lines = [("session_meta", meta), ("response_item", said)]
+    file = write(files / "r.jsonl", [{"type": kind, "payload": one} for kind, one in lines])
+    assert import_transcripts(store, file).new == 2
+    [name] = names(store)
+    parent, _, agent = name.partition("/")
+    with Memory.open(store, embedder="lexical") as memory:
+        [turn] = memory.conversation(name).messages()
+    assert (agent, turn.meta["side_chain_of"]) == ("deep", parent)
+    assert turn.meta["side_chain_in"].startswith("sha256:")
     assert import_transcripts(store, file).new == 0
 
 
@@ -176,7 +189,9 @@ def damaged_names(path):
 def damaged_schema(path):
     damaged_names(path)
     path.write_bytes(
-        path.read_bytes().replace(b"CREATE TABLE checkpoints", b"CREATE TABL\xff ch", 1)
+        path.read_bytes().replace(
+            b"CREATE TABLE checkpoints", b"CREATE \xff\xff\xff\xff\xff checkpoints", 1
+        )
     )
 
 

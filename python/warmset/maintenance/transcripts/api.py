@@ -118,7 +118,7 @@ def begun(
     listed = [sources] if isinstance(sources, (str, PathLike)) else [*sources]
     if not listed:
         raise InvalidInputError("sources: expected at least one file or directory")
-    if not all(map(fspath, listed)):  # an empty name would be that of the working directory
+    if not all(fspath(one) for one in listed):  # a path of it is the working directory
         raise InvalidInputError("sources: a name is empty")
     paths = [Path(one) for one in listed]
     own = (options.tenant, options.key_file, options.redactor)
