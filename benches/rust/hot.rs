@@ -10,7 +10,9 @@ use std::sync::{LazyLock, Mutex};
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use warmset_core::hot::{Batch, Cue, Filter, Head, Index, Labels, Metric, Retriever, Weights};
+use warmset_core::hot::{
+    Batch, Cue, Filter, Head, Index, Labels, Metric, Precision, Retriever, Weights,
+};
 use warmset_core::simd::{Scanner, Tier};
 
 const DIM: usize = 384;
@@ -198,7 +200,7 @@ fn together<const ROWS: usize>(bencher: Bencher<'_, '_>, (lie, head): (Lie, Head
 /// The dense half of a fused search: the best 256 of 10,000 entries of one conversation.
 #[divan::bench]
 fn retriever(bencher: Bencher<'_, '_>) {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Half).unwrap();
     let rows = vectors(Lie::Clustered, 10_000, 1);
     for (id, row) in (0..).zip(rows.chunks(DIM)) {
         retriever.add(id, Labels::default(), &[]).unwrap();

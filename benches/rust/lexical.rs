@@ -12,7 +12,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use warmset_core::hot::{Bm25, Cue, Filter, Labels, LexicalIndex, Retriever, Weights, terms};
+use warmset_core::hot::{
+    Bm25, Cue, Filter, Labels, LexicalIndex, Precision, Retriever, Weights, terms,
+};
 
 const LENGTH: usize = 30;
 const WIDTH: usize = 256;
@@ -249,7 +251,7 @@ fn remove(bencher: Bencher<'_, '_>) {
 /// The lexical half of a fused search over one conversation of 10,000 entries.
 #[divan::bench]
 fn retriever(bencher: Bencher<'_, '_>) {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Half).unwrap();
     for (id, words) in texts(10_000) {
         retriever.add(id, Labels::default(), &words).unwrap();
     }

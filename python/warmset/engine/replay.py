@@ -18,12 +18,12 @@ from warmset.store.derived import KINDS, key_of_scope
 from warmset.store.forgetting import forget_texts
 from warmset.store.records import (
     CHECKPOINT,
-    EMBEDDING,
     ENTRY,
     HEAD,
     REMOVED,
     TOMBSTONE,
     TURN,
+    VECTORS,
     Identity,
     Removal,
     TurnMeta,
@@ -181,7 +181,7 @@ class Follower:
         try:
             for record in self._taken_up():
                 name = _name_of(record) if record.kind in PATH_KINDS else None
-                if record.kind == EMBEDDING or (name is not None and name not in there):
+                if record.kind in VECTORS or (name is not None and name not in there):
                     self._take(record, news)
         finally:
             engine.loaded, engine.choices_known = before, False
@@ -225,7 +225,7 @@ class Follower:
     def _take(self, record: Record, news: _News) -> None:
         """Take up one record; what is not as warmset writes it is reported and passed over."""
         try:
-            if record.kind == EMBEDDING:
+            if record.kind in VECTORS:
                 self._vector(record, news)
             elif record.kind in KINDS:
                 self._engine.take_derived(record)
@@ -292,7 +292,7 @@ class Follower:
     def _vector(self, record: Record, news: _News) -> None:
         if self._engine.indexer is not None:
             meta = VectorMeta.decode(record.meta)
-            if meta.dim < 1 or len(record.payload) % (4 * meta.dim):
+            if meta.dim < 1 or len(record.payload) % (VECTORS[record.kind].itemsize * meta.dim):
                 raise InvalidInputError(f"dim: expected rows of {meta.dim} numbers")
             if self._engine.indexer.book.note(meta, record.seq):
                 news.vectors.add(meta.of)

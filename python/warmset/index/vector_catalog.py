@@ -199,7 +199,7 @@ class VectorBook:
             # It was made from an erased turn, so it must be made again.
             self._forget(place)
             return None
-        return vectors_of(record.payload, identity.dim)
+        return vectors_of(record.payload, identity.dim, record.kind)
 
     def keep(self, drafts: Sequence[Draft], made: Sequence[tuple[Job, Vectors]]) -> None:
         """Append records, those of vectors first.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from warmset.embed.base import CONTEXT_SHARE, context_share
 from warmset.embed.function import FunctionEmbedder
 from warmset.errors import EmbedderMismatch
-from warmset.store.records import Draft, Identity, Job, VectorMeta
+from warmset.store.records import Draft, Identity, Job, VectorMeta, as_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ class Vectorizer:
         return "turn context" if self.contexts else "turn"
 
     def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
-        """Embed turns and contexts; a job without a text is left out.
+        """Embed turns and contexts, as they are kept; a job without a text is left out.
 
         Raises:
             EmbedderMismatch: The embedder did not make the store's vectors.
@@ -138,7 +138,7 @@ class Vectorizer:
             texts += passages
         if not texts:
             return []
-        rows = self._call(texts, self.embedder.embed)
+        rows = as_kept(self._call(texts, self.embedder.embed))
         out: list[tuple[Job, Vectors]] = []
         start = 0
         for job, count in spans:

@@ -19,6 +19,7 @@ from warmset.errors import Erased, NotFound
 from warmset.items.item import named, says
 from warmset.items.pins import is_pinned, pins
 from warmset.items.vectors import keep_rows, rows_of
+from warmset.store.records import as_kept
 from warmset.text.hard_facts import fact_numbers, facts_of
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ class ItemIndex:
         if not fresh:
             return
         if lacking:
-            made = self.rows([self._texts[id_] for id_ in lacking], embedder)
+            made = as_kept(self.rows([self._texts[id_] for id_ in lacking], embedder))
             keep_rows(self._engine, embedder, [self._there[id_] for id_ in lacking], made)
             there |= zip(lacking, made, strict=True)
         rows = np.stack([there[id_] for id_ in fresh])

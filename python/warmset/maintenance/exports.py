@@ -13,11 +13,11 @@ from warmset.state.branch_records import Links, head_draft
 from warmset.store.known import SPACE
 from warmset.store.records import (
     CHECKPOINT,
-    EMBEDDING,
     ENTRY,
     HEAD,
     REMOVED,
     TURN,
+    VECTORS,
     checkpoint,
     dump,
     head_of,
@@ -163,4 +163,4 @@ def _meta(
 def _is_about_vectors(record: Record) -> bool:
     if record.kind == CHECKPOINT and not record.key:
         return checkpoint(record.meta).get("what") == "embedder"
-    return record.kind == EMBEDDING
+    return record.kind in VECTORS

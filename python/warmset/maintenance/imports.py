@@ -16,7 +16,7 @@ from warmset.maintenance.lines import check_header, from_line, pointed, pointer
 from warmset.maintenance.redacting import redacted_draft
 from warmset.store.known import Known, digest, secret_of
 from warmset.store.log import Log
-from warmset.store.records import CHECKPOINT, EMBEDDING, ENTRY, HEAD, REMOVED, TURN
+from warmset.store.records import CHECKPOINT, ENTRY, HEAD, REMOVED, TURN, VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _OF_LOG: Final = frozenset((ENTRY, HEAD, REMOVED, "cell", "patch"))
 """Kinds of records that only the log writes."""
 
-_LEFT_OUT: Final = _OF_LOG | {EMBEDDING}
+_LEFT_OUT: Final = _OF_LOG | VECTORS.keys()
 """Kinds of records that are not imported."""
 
 _RECORDS: Final = 256
@@ -162,7 +162,7 @@ class Import:
         size = 0
         for line in _lines(self.path):
             id_, draft = line.id, line.draft
-            if draft[0] == EMBEDDING:
+            if draft[0] in VECTORS:
                 self.vectors += 1
                 continue
             if draft[0] in _OF_LOG:

@@ -23,7 +23,7 @@ VERSION: Final = 1
 HEADER: Final = {"warmset": "export", "version": VERSION}
 """The first line."""
 
-_POINTERS: Final = {"turn": "parent", "embedding": "of", "checkpoint": "id"}
+_POINTERS: Final = {"turn": "parent", "embedding": "of", "half_embedding": "of", "checkpoint": "id"}
 """Kind of record ─▶ the field of its meta that holds another record's id."""
 
 

@@ -35,11 +35,18 @@ _encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _decode: Final = json.JSONDecoder().decode
 TURN: Final = "turn"
 EMBEDDING: Final = "embedding"
+HALF_EMBEDDING: Final = "half_embedding"
 CHECKPOINT: Final = "checkpoint"
 TOMBSTONE: Final = "tombstone"
 ENTRY: Final = "entry"
 HEAD: Final = "head"
 REMOVED: Final = "removed"
+
+VECTORS: Final[dict[str, np.dtype[np.float32] | np.dtype[np.float16]]] = {
+    EMBEDDING: np.dtype("<f4"),
+    HALF_EMBEDDING: np.dtype("<f2"),
+}
+"""Kinds of records of vectors, with their values: 32 bits were written once, 16 are now."""
 
 _SPACE: Final = b"\xff"
 """How the second part of a key begins that is no conversation."""
@@ -141,16 +148,16 @@ class VectorMeta:
     def draft(
         self, key: list[bytes], rows: NDArray[np.float32], others: Sequence[int] = ()
     ) -> Draft:
-        """Return the draft of a record of rows, shape (n, dim).
+        """Return the draft of a record of rows, shape (n, dim), in half precision.
 
         Args:
             key: The key of the turn's conversation.
-            rows: The vectors.
+            rows: The vectors; unit rows, as embedders return them.
             others: Ids of further turns whose words were embedded with the turn.
         """
         meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
-        payload = rows.astype("<f4", copy=False).tobytes()
-        return EMBEDDING, key, dump(meta), payload, (self.of, *others)
+        payload = rows.astype(VECTORS[HALF_EMBEDDING]).tobytes()
+        return HALF_EMBEDDING, key, dump(meta), payload, (self.of, *others)
 
     @classmethod
     def decode(cls, data: bytes) -> VectorMeta:
@@ -164,9 +171,17 @@ class VectorMeta:
         )
 
 
-def vectors_of(payload: bytes, dim: int) -> NDArray[np.float32]:
-    """Read the vectors of a record, shape (n, dim)."""
-    return np.frombuffer(payload, "<f4").astype(np.float32).reshape(-1, dim)
+def vectors_of(payload: bytes, dim: int, kind: str = HALF_EMBEDDING) -> NDArray[np.float32]:
+    """Read the vectors of a record, shape (n, dim); see `as_kept`."""
+    return as_kept(np.frombuffer(payload, VECTORS[kind])).reshape(-1, dim)
+
+
+def as_kept(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return vectors as a record gives them back: each value the nearest of half precision.
+
+    What is searched is made of these, so that it is the same after the store was opened again.
+    """
+    return rows.astype(np.float16, copy=False).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

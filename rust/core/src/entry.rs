@@ -28,7 +28,7 @@ pub enum Kind {
     BatchCommit,
     /// A summary with its provenance.
     Summary,
-    /// Vectors of one turn under one embedder.
+    /// Vectors of one turn under one embedder, of 32 bits a value.
     Embedding,
     /// One run of a compaction with its figures.
     Episode,
@@ -60,12 +60,14 @@ pub enum Kind {
     Facts,
     /// Bytes between two copies of one record, so that no sector holds both.
     Filler,
+    /// Vectors of one turn under one embedder, in half precision.
+    HalfEmbedding,
     /// A kind of a newer version: kept, never interpreted.
     Other(u16),
 }
 
 impl Kind {
-    const TABLE: [(Self, u16, &'static str); 20] = [
+    const TABLE: [(Self, u16, &'static str); 21] = [
         (Self::Turn, 1, "turn"),
         (Self::BatchMember, 2, "batch_member"),
         (Self::BatchCommit, 3, "batch_commit"),
@@ -86,6 +88,7 @@ impl Kind {
         (Self::Head, 18, "head"),
         (Self::Facts, 19, "facts"),
         (Self::Filler, 20, "filler"),
+        (Self::HalfEmbedding, 21, "half_embedding"),
     ];
 
     /// Whether records of this kind are the store's own bookkeeping: nobody else writes them, they are

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use warmset_core::cold::Read;
 use warmset_core::file;
-use warmset_core::hot::{Coverage, Days, Labels, Scored, Traits, terms};
+use warmset_core::hot::{Coverage, Days, Labels, Precision, Scored, Traits, terms};
 
 use crate::cold_options::Word;
 use crate::cold_store::ColdStore;
@@ -75,7 +75,7 @@ impl Retriever {
 impl Retriever {
     #[new]
     fn new() -> PyResult<Self> {
-        let inner = warmset_core::hot::Retriever::new().map_err(raise)?;
+        let inner = warmset_core::hot::Retriever::new(Precision::Half).map_err(raise)?;
         Ok(Self {
             inner: Guarded::new(inner),
             changes: AtomicU64::new(0),
@@ -84,7 +84,7 @@ impl Retriever {
 
     /// Forget everything.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        let empty = warmset_core::hot::Retriever::new().map_err(raise)?;
+        let empty = warmset_core::hot::Retriever::new(Precision::Half).map_err(raise)?;
         *self.write(py) = empty;
         Ok(())
     }
@@ -149,7 +149,8 @@ impl Retriever {
         let store = store.get().store.uuid();
         let found = run(py, || {
             let bytes = file::bytes(&path, read.0)?;
-            let (opened, coverage) = warmset_core::hot::Retriever::open(&bytes, &path)?;
+            let (opened, coverage) =
+                warmset_core::hot::Retriever::open(&bytes, &path, Precision::Half)?;
             if coverage.store != store {
                 return Ok(None);
             }

@@ -14,6 +14,7 @@ from warmset.compact.coverage import Coverage
 from warmset.compact.reading import Reads, read_list
 from warmset.compact.shared import cache_of
 from warmset.items.index import item_index
+from warmset.store.records import as_kept
 from warmset.text.hard_facts import facts_of
 
 WORDS = WordEmbedder()
@@ -27,9 +28,10 @@ TEXTS = st.builds(
 )
 
 
-def cosines(texts):
-    """Return the cosine of each pair, as the index has it."""
+def cosines(texts, n):
+    """Return the cosine of each pair, as the index has it; what comes from the nth on is stored."""
     rows = WORDS.embed(texts)
+    rows[n:] = as_kept(rows[n:])
     index = HotIndex(rows.shape[1])
     index.add(list(range(len(texts))), rows)
     out = np.zeros((len(texts), len(texts)))
@@ -42,7 +44,8 @@ def cosines(texts):
 def oracle(texts, memories, choose, must, *, same, check):
     """Settle the coverage as the module's first lines tell it, turn by turn."""
     told = [*texts, *(memories[id_] for id_ in sorted(memories))]
-    cosine, facts, n = cosines(told), [facts_of(one) for one in told], len(texts)
+    n, facts = len(texts), [facts_of(one) for one in told]
+    cosine = cosines(told, n)
     counts = [True] * n
 
     def covered(at):

@@ -59,8 +59,9 @@ def test_a_message_behind_a_missing_one_follows_what_is_left_before_that(gone, p
         assert (found.get("parent") or None) == parent
 
 
-def test_what_has_vectors_alone_is_there_and_has_no_lines():
-    vectors = ("embedding", [b"t", b"b"], b'{"of":1}', b"\0\0\0\0", ())
+@pytest.mark.parametrize("kind", ["embedding", "half_embedding"])
+def test_what_has_vectors_alone_is_there_and_has_no_lines(kind):
+    vectors = (kind, [b"t", b"b"], b'{"of":1}', b"\0\0\0\0", ())
     about = ("checkpoint", [], b'{"what":"embedder"}', b"", ())
     with ColdStore.open(None) as store:
         assert len(written(store)[1]) == 1, "the header of an empty store"
@@ -150,9 +151,10 @@ def test_references_to_what_is_not_in_the_file_are_counted(tmp_path):
         assert everything(target)[-1].sources == (5,)
 
 
-def test_a_message_that_follows_what_is_not_imported_follows_the_one_before_it(tmp_path):
+@pytest.mark.parametrize("kind", ["embedding", "half_embedding"])
+def test_a_message_that_follows_what_is_not_imported_follows_the_one_before_it(tmp_path, kind):
     """Vectors are made again; a file that somebody edited may have a message follow one of them."""
-    vector = row(kind="embedding", key=KEY, sources=[1])
+    vector = row(kind=kind, key=KEY, sources=[1])
     drafts = (*turn("a"), ()), vector, (*turn("b", at=7.0, parent=2), ())
     lines = [json.dumps(HEADER), *(line_of(id_, one) for id_, one in enumerate(drafts, 1))]
     (tmp_path / "file").write_text("\n".join(lines))

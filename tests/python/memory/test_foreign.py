@@ -55,6 +55,7 @@ FOREIGN = {
     "vector of a list": row(b"1234", kind="embedding", key=KEY, meta=b"[]"),
     "vector of nothing": row(b"1234", kind="embedding", key=KEY, meta=b"{}"),
     "vector of another view": row(bytes(16), kind="embedding", key=KEY, meta=vector(view=[])),
+    "half a value": row(bytes(9), kind="half_embedding", key=KEY, meta=vector()),
     "vector cut short": row(bytes(15), kind="embedding", key=KEY, meta=vector()),
     "vector of no numbers": row(b"", kind="embedding", key=KEY, meta=vector(dim=0)),
     "checkpoint without meta": row(b"", kind="checkpoint", key=KEY, meta=b""),

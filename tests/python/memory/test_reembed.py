@@ -23,7 +23,7 @@ TALK = ["a car", "a boat on the lake", "a plane", "a word about nothing"]
 def vectors(path):
     """The generations of a store's vectors, in order."""
     with ColdStore.open(path, mode="read") as store:
-        kept = [record for record in everything(store) if record.kind == "embedding"]
+        kept = [record for record in everything(store) if record.kind == "half_embedding"]
     return [VectorMeta.decode(record.meta).generation for record in kept]
 
 
@@ -114,7 +114,7 @@ def test_a_busy_store_keeps_the_old_vectors_for_once(path, monkeypatch):
     with ColdStore.open(path, lock_wait=0.0) as store:
         maker = Vectorizer(Bag(), None, durable=True)
         book = VectorBook(store, maker)
-        kept = [record for record in everything(store) if record.kind == "embedding"]
+        kept = [record for record in everything(store) if record.kind == "half_embedding"]
         maker.seen(2)
         for record in kept:
             book.note(VectorMeta.decode(record.meta), record.seq)

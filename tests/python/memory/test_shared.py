@@ -67,7 +67,7 @@ def test_vectors_are_made_once_whoever_makes_them(tmp_path):
     made = Counter()
     with ColdStore.open(tmp_path, mode="read") as store:
         for record in store.page():
-            if record.kind == "embedding":
+            if record.kind == "half_embedding":
                 made[record.meta] += 1
     assert rows == 6
     # The last turn has no context yet; a turn may be embedded twice where two processes met.

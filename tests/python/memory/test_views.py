@@ -9,14 +9,15 @@ from cold_rows import everything
 
 from warmset import Memory
 from warmset.embed.base import context_share
+from warmset.engine import index_file
 from warmset.errors import InvalidInputError
-from warmset.index import batch_size as pace, indexer as indexing
+from warmset.index import batch_size as pace, indexer as indexing, vectorizer
 from warmset.index.batch_size import LEAST, MOST, QUICK, Pace
 from warmset.index.rows import mean
 from warmset.index.vectorizer import Vectorizer
 from warmset.lab.corpus.remembering import Remembering
 from warmset.native import ColdStore
-from warmset.store.records import Job, VectorMeta
+from warmset.store.records import EMBEDDING, Job, VectorMeta, as_kept
 
 LONG = " ".join(f"lake {n} is frozen" for n in range(200))
 TALK = ["a car", "a boat on the lake", "", "a plane", LONG, "a word about nothing"]
@@ -29,7 +30,7 @@ def said(text):
 def views(path):
     """What the store has vectors of, in order."""
     with ColdStore.open(path, mode="read") as store:
-        kept = [record for record in everything(store) if record.kind == "embedding"]
+        kept = [record for record in everything(store) if record.kind == "half_embedding"]
     metas = [VectorMeta.decode(record.meta) for record in kept]
     return [(meta.of, meta.view) for meta in metas]
 
@@ -56,7 +57,10 @@ def test_a_turn_alone_is_half_the_work(tmp_path, bag):
         assert memory.stats()["views"] == "turn"
         assert (memory.stats()["pending"], memory.stats()["ready"]) == (0, len(TALK))
         scores = dense(memory)
-        rows = {id_: bag.embed(bag.split(text)) for id_, text in zip((1, 2, 4), TALK, strict=False)}
+        rows = {
+            id_: as_kept(bag.embed(bag.split(text)))
+            for id_, text in zip((1, 2, 4), TALK, strict=False)
+        }
     del rows[4]
     (query,) = bag.embed(["a boat"])
     for id_, own in rows.items():
@@ -172,7 +176,7 @@ def test_a_turn_is_published_once_with_all_that_came(bag, monkeypatch):
         memory.conversation("log").append([said(text) for text in ("one", "two", "three")])
         assert memory.flush(20)
         first, _, last = puts
-        own, context = (bag.embed([text])[0] for text in ("one", "one\ntwo"))
+        own, context = (as_kept(bag.embed([text])[0]) for text in ("one", "one\ntwo"))
         assert np.array_equal(mean(*first[1:]), ((own + context) * np.float32(0.5))[None])
         assert [id_ for id_, *_ in puts] == [1, 2, 3]
         assert last[2] is None
@@ -191,14 +195,43 @@ def test_an_embedder_may_ask_for_more_of_the_context(tmp_path, bag):
 
     half = scores(bag)
     query = bag.embed(["a boat"])[0]
-    own = bag.embed([texts[1]])[0] @ query
-    context = bag.embed(["\n".join(texts)])[0] @ query
-    assert half[2] == pytest.approx(own * 0.5 + context * 0.5, abs=1e-5)
+    own = as_kept(bag.embed([texts[1]])[0]) @ query
+    context = as_kept(bag.embed(["\n".join(texts)])[0]) @ query
+    assert half[2] == pytest.approx(own * 0.5 + context * 0.5, abs=1e-4)
     more = scores(Asking())  # the same vectors: the saved index alone differs
-    assert more[2] == pytest.approx(own * 0.3 + context * 0.7, abs=1e-5)
+    assert more[2] == pytest.approx(own * 0.3 + context * 0.7, abs=1e-4)
     assert abs(more[2] - half[2]) > 0.01
     assert scores(Asking()) == more
     assert scores(bag) == half
+
+
+def test_vectors_of_an_earlier_version_are_searched_as_those_of_this_one(
+    tmp_path, bag, monkeypatch
+):
+    def full(self, key, rows, others=()):
+        kind, key, meta, _, sources = halves(self, key, rows, others)
+        assert kind == "half_embedding"
+        return EMBEDDING, key, meta, rows.astype("<f4").tobytes(), sources
+
+    halves = VectorMeta.draft
+    texts = [f"a boat on lake {n}" for n in range(150)]
+    with Memory.open(tmp_path / "new", embedder=bag) as memory:
+        memory.conversation("log").append([said(text) for text in texts])
+        assert memory.flush(20)
+        expected = dense(memory)
+    with monkeypatch.context() as patch:
+        patch.setattr(VectorMeta, "draft", full)
+        patch.setattr(vectorizer, "as_kept", lambda rows: rows)
+        with Memory.open(tmp_path / "old", embedder=bag) as memory:
+            memory.conversation("log").append([said(text) for text in texts])
+            assert memory.flush(20)
+    bag.texts = []
+    (tmp_path / "old" / index_file.NAME).unlink()
+    with Memory.open(tmp_path / "old", embedder=bag) as memory:
+        assert memory.stats()["index"]["source"] == "records"
+        assert (memory.stats()["pending"], memory.stats()["damaged"]) == (0, [])
+        assert dense(memory) == expected
+        assert not set(bag.texts) & set(texts)
 
 
 def test_a_turn_without_context_is_itself_whatever_is_asked_for(bag):

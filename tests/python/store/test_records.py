@@ -12,9 +12,11 @@ from warmset.options import MAX_TURN
 from warmset.store.derived import Derived, derived_draft
 from warmset.store.descriptions import Described, described, description_draft, read_parts, turn_of
 from warmset.store.records import (
+    EMBEDDING,
     Identity,
     TurnMeta,
     VectorMeta,
+    as_kept,
     dump,
     key_of,
     load,
@@ -64,9 +66,24 @@ def test_vectors_have_all_turns_of_which_they_have_words_as_sources():
     meta = VectorMeta(of=5, view="context", dim=2, generation=3)
     rows = np.array([[1, 2], [3, 4]], np.float32)
     kind, key, data, payload, sources = meta.draft(KEY, rows, [4, 6])
-    assert (kind, key, sources) == ("embedding", KEY, (5, 4, 6))
+    assert (kind, key, sources) == ("half_embedding", KEY, (5, 4, 6))
     assert VectorMeta.decode(data) == meta
     assert np.array_equal(vectors_of(payload, meta.dim), rows)
+
+
+def test_vectors_have_half_precision_and_those_of_earlier_versions_are_rounded():
+    rows = np.array([[1 / 3, -1e-5], [2049 / 4096, 2051 / 4096]], np.float32)
+    *_, payload, _ = VectorMeta(of=5, view="turn", dim=2, generation=3).draft(KEY, rows)
+    assert len(payload) == 2 * rows.size
+    nearest = [[0.333251953125, -1.0013580322265625e-05], [0.5, 0.5009765625]]  # ties to even
+    for read in (
+        vectors_of(payload, 2),
+        vectors_of(rows.astype("<f4").tobytes(), 2, EMBEDDING),
+        as_kept(rows),
+        as_kept(as_kept(rows)),
+    ):
+        assert read.dtype == np.float32
+        assert np.array_equal(read, np.array(nearest, np.float32))
 
 
 @pytest.mark.parametrize("probe", [None, np.array([0.6, 0.8], np.float32)])

@@ -7,6 +7,7 @@ import pytest
 from warmset import Memory
 
 LINE = "crane seven lifted the steel that the harbour master had counted before noon "
+DAY = 1_790_000_000.0
 WHY = "the provider had compacted the messages before"
 
 
@@ -17,7 +18,11 @@ class Talk:
         self.dialect, self.count, self.made = dialect, 0, []
         self.memory = Memory.open(None, embedder="lexical")
         self.chat = self.memory.conversation("log")
-        self.chat.append({"role": "user", "content": "The task: count crates."})
+        self.say({"role": "user", "content": "The task: count crates."})
+
+    def say(self, messages, **given):
+        """Append, always on the same day: what a day's heading takes decides what is quoted."""
+        self.chat.append(messages, at=DAY + 60 * self.count, **given)
 
     def reply(self, *, compacts):
         n = self.count
@@ -37,11 +42,11 @@ class Talk:
     def turn(self, *, compacts=False):
         self.count += 1
         if self.count > 1:
-            self.chat.append({"role": "user", "content": f"question {self.count}: {LINE * 2}"})
+            self.say({"role": "user", "content": f"question {self.count}: {LINE * 2}"})
         window = self.chat.window(
             budget=2_000, mode="steady", dialect=self.dialect, model="m", system="Be brief."
         )
-        self.chat.append(self.reply(compacts=compacts), window=window)
+        self.say(self.reply(compacts=compacts), window=window)
         return window
 
 

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use half::f16;
 use proptest::prelude::*;
-use warmset_core::hot::{Batch, Cue, Filter, Head, Index, Labels, Metric, Retriever, Weights};
+use warmset_core::hot::{
+    Batch, Cue, Filter, Head, Index, Labels, Metric, Precision, Retriever, Weights,
+};
 use warmset_core::simd::{Scanner, Tier};
 
 /// The canonical sum as the documentation of `simd` says it.
@@ -378,15 +381,27 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
         session: 0.0,
         ..Weights::default()
     };
-    for kind in [
+    let kinds = [
         Kind::Isotropic,
         Kind::Cluster,
         Kind::Duplicates,
         Kind::OneUlp,
-    ] {
+    ];
+    let precisions = [Precision::Full, Precision::Half];
+    for (kind, precision) in kinds
+        .iter()
+        .flat_map(|kind| precisions.map(|one| (*kind, one)))
+    {
+        let kept = |rows: &[f32]| -> Vec<f32> {
+            let half = |value: &f32| f16::from_f32(*value).to_f32();
+            match precision {
+                Precision::Full => rows.to_vec(),
+                Precision::Half => rows.iter().map(half).collect(),
+            }
+        };
         let mut noise = Noise(23);
         let raw = noise.vector(kind, DIM);
-        let mut retriever = Retriever::new().unwrap();
+        let mut retriever = Retriever::new(precision).unwrap();
         let mut entries = BTreeMap::new();
         for id in 0..2_500_u64 {
             let labels = Labels {
@@ -401,12 +416,12 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
                 rows = raw.iter().map(|v| 9.0 * v).collect::<Vec<_>>().repeat(300);
             }
             retriever.put_vectors(id, &rows, DIM).unwrap();
-            entries.insert(id, rows);
+            entries.insert(id, kept(&rows));
         }
         for id in (0..2_500).step_by(7) {
             let rows = noise.vector(kind, DIM);
             retriever.put_vectors(id, &rows, DIM).unwrap();
-            entries.insert(id, rows);
+            entries.insert(id, kept(&rows));
         }
         for conversation in [None, Some(0), Some(1)] {
             let filter = Filter {
@@ -431,7 +446,11 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
                 .iter()
                 .map(|hit| (hit.id, hit.dense))
                 .collect();
-            assert_eq!(bits(&found), bits(&wanted), "{kind:?}, {conversation:?}");
+            assert_eq!(
+                bits(&found),
+                bits(&wanted),
+                "{kind:?}, {precision:?}, {conversation:?}"
+            );
         }
     }
 }

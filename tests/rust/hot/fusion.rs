@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use warmset_core::hot::{Cue, Filter, Labels, Retriever, Scored, Traits, Weights, terms};
+use warmset_core::hot::{
+    Cue, Filter, Labels, Precision, Retriever, Scored, Traits, Weights, terms,
+};
 
 const DAY: i64 = 86_400_000;
 const DIM: usize = 64;
@@ -54,7 +56,7 @@ struct Turn {
 
 /// A conversation of `count` turns in sessions of `long`.
 fn talk(count: u64, long: u64, noise: &mut Noise) -> (Retriever, BTreeMap<u64, Turn>) {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let mut turns = BTreeMap::new();
     for id in 1..=count {
         let session = u32::try_from(id / long).unwrap();
@@ -223,7 +225,7 @@ fn a_signal_with_nothing_to_say_adds_nothing() {
 fn a_pool_finds_what_a_full_scan_finds_among_ten_thousand() {
     // Sessions have a subject: their turns lie around it, and share its words.
     let mut noise = Noise(7);
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let mut asked = Vec::new();
     for session in 0..400_u32 {
         let subject = noise.row();
@@ -275,7 +277,7 @@ fn a_pool_finds_what_a_full_scan_finds_among_ten_thousand() {
 
 #[test]
 fn what_stands_beside_the_best_is_found_however_weak_it_is_alone() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     for id in 0..1_000_u64 {
         let labels = Labels {
             session: u32::try_from(id / 2).unwrap(),
@@ -312,7 +314,7 @@ fn what_stands_beside_the_best_is_found_however_weak_it_is_alone() {
 
 /// Entries whose one row scores so much by itself, all of one session.
 fn scoring(scores: impl Iterator<Item = f32>) -> Retriever {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     for (id, score) in (0..).zip(scores) {
         let labels = Labels {
             role: u16::from(id % 5 == 0),
@@ -390,7 +392,7 @@ fn what_a_filter_leaves_out_is_not_found_beside_the_best() {
 
 #[test]
 fn four_entries_to_either_side_are_close() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     for id in 0..1_000_u64 {
         let toward = match id {
             500 => 1.0,
@@ -415,7 +417,7 @@ fn four_entries_to_either_side_are_close() {
 
 #[test]
 fn a_session_is_one_of_its_conversation_and_a_role_stands_for_no_other_speaker() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     for (id, conversation, speaker, words) in [
         (1, 1, 3, "pool pool"),
         (2, 1, 0, "boat"),
@@ -454,7 +456,7 @@ fn a_session_is_one_of_its_conversation_and_a_role_stands_for_no_other_speaker()
 
 #[test]
 fn times_before_1970_have_days_too() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let times = [-DAY - 1, -DAY, -1, 0, DAY - 1, DAY];
     for (id, at) in (1..).zip(times) {
         let labels = Labels {

@@ -1,6 +1,8 @@
 //! What was removed leaves holes among the rows: answers are those of what is there.
 
-use warmset_core::hot::{Batch, Cue, Filter, Head, Index, Labels, Metric, Retriever, Weights};
+use warmset_core::hot::{
+    Batch, Cue, Filter, Head, Index, Labels, Metric, Precision, Retriever, Weights,
+};
 use warmset_core::simd::{Scanner, canonical_dot};
 
 const DIM: usize = 64;
@@ -117,7 +119,7 @@ fn entries_with_several_rows_stay_one_result_after_rows_moved_together() {
     let query = noise.row(&[0.0; DIM], 1.0);
     let norm = canonical_dot(&query, &query).sqrt();
     let query: Vec<f32> = query.iter().map(|value| value / norm).collect();
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let mut rows = Vec::new();
     for id in 0..900_u64 {
         let count = if id % 9 == 0 { 3 } else { 1 };

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use warmset_core::Error;
-use warmset_core::hot::{Batch, Cue, Filter, Index, Labels, Metric, Retriever, Weights, terms};
+use warmset_core::hot::{
+    Batch, Cue, Filter, Index, Labels, Metric, Precision, Retriever, Weights, terms,
+};
 
 /// The canonical sum as the documentation of `simd` says it.
 fn dot(x: &[f32], y: &[f32]) -> f32 {
@@ -173,7 +175,7 @@ fn vectors_that_cannot_be_ranked_are_refused_and_nothing_changes() {
 
 #[test]
 fn a_message_scores_as_its_best_row_however_many_rows_it_has() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let weights = Weights {
         dense: 1.0,
         lexical: 0.0,
@@ -212,7 +214,7 @@ fn a_message_scores_as_its_best_row_however_many_rows_it_has() {
 
 #[test]
 fn fused_scores_are_the_sum_of_their_terms() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let weights = Weights {
         dense: 0.5,
         lexical: 0.25,
@@ -266,7 +268,7 @@ fn fused_scores_are_the_sum_of_their_terms() {
 
 #[test]
 fn what_leaves_the_branch_is_hidden_and_comes_back() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Full).unwrap();
     let weights = Weights {
         dense: 1.0,
         lexical: 1.0,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use warmset_core::hot::{
-    Branches, Coverage, Cue, Filter, Labels, Retriever, Scored, SharedBytes, Traits, Weights, terms,
+    Branches, Coverage, Cue, Filter, Labels, Precision, Retriever, Scored, SharedBytes, Traits,
+    Weights, terms,
 };
 use warmset_core::{Error, Result};
 
@@ -176,8 +177,12 @@ fn saved(retriever: &Retriever) -> Vec<u8> {
 }
 
 fn open(bytes: Vec<u8>) -> Result<Retriever> {
+    open_as(bytes, Precision::Half)
+}
+
+fn open_as(bytes: Vec<u8>, precision: Precision) -> Result<Retriever> {
     let bytes: SharedBytes = Arc::new(bytes);
-    let (opened, found) = Retriever::open(&bytes, Path::new("saved"))?;
+    let (opened, found) = Retriever::open(&bytes, Path::new("saved"), precision)?;
     opened.verify()?;
     assert_eq!(found, coverage());
     Ok(opened)
@@ -190,9 +195,11 @@ proptest! {
     fn what_is_opened_is_what_was_saved(
         before in prop::collection::vec(step(), 0..120),
         after in prop::collection::vec(step(), 0..60),
+        precision in prop::sample::select(vec![Precision::Full, Precision::Half]),
     ) {
+        let open = |bytes| open_as(bytes, precision);
         let (mut ids, mut next) = (Vec::new(), 5);
-        let mut kept = Retriever::new().unwrap();
+        let mut kept = Retriever::new(precision).unwrap();
         for step in &before {
             take(&mut [&mut kept], step, &mut ids, &mut next);
         }
@@ -212,7 +219,7 @@ proptest! {
 
 fn some() -> Retriever {
     let (mut ids, mut next) = (Vec::new(), 5);
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Half).unwrap();
     for at in 0..30 {
         let step = Step::Add {
             words: vec![at % 6, at % 5],
@@ -262,7 +269,11 @@ fn what_was_removed_is_not_in_the_file() {
     retriever.add(1, labels, &terms("zyzzyva")).unwrap();
     retriever.put_vectors(1, &row, DIM).unwrap();
     let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|at| at == part);
-    let row: &[u8] = bytemuck::cast_slice(&row);
+    let row: Vec<u8> = row
+        .iter()
+        .flat_map(|value| half::f16::from_f32(*value).to_le_bytes())
+        .collect();
+    let row = row.as_slice();
     let before = saved(&retriever);
     assert!(holds(&before, b"zyzzyva") && holds(&before, row));
     let mut opened = open(before).unwrap();
@@ -275,7 +286,7 @@ fn what_was_removed_is_not_in_the_file() {
 
 #[test]
 fn ties_go_by_id_where_the_best_of_a_signal_end() {
-    let mut retriever = Retriever::new().unwrap();
+    let mut retriever = Retriever::new(Precision::Half).unwrap();
     let row = vectors(4, 1);
     for id in (1..=400).rev() {
         retriever.add(id, Labels::default(), &terms("ok")).unwrap();
@@ -299,7 +310,7 @@ fn ties_go_by_id_where_the_best_of_a_signal_end() {
             assert_eq!(ids, [1, 2, 3, 4, 5]);
         }
         // Ids that ascend, saved; then some that lie below them.
-        let mut later = Retriever::new().unwrap();
+        let mut later = Retriever::new(Precision::Half).unwrap();
         for id in (10..=400).chain(1..=3) {
             if id == 1 {
                 later = open(saved(&later)).unwrap();
@@ -311,6 +322,46 @@ fn ties_go_by_id_where_the_best_of_a_signal_end() {
             let found = one.search(query, words, &Filter::default(), 5, weights);
             let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
             assert_eq!(ids, [1, 2, 3, 10, 11]);
+        }
+    }
+}
+
+#[test]
+fn rows_of_another_precision_are_refused_and_none_are_of_both() {
+    for (one, other) in [
+        (Precision::Full, Precision::Half),
+        (Precision::Half, Precision::Full),
+    ] {
+        let mut retriever = Retriever::new(one).unwrap();
+        retriever.add(1, Labels::default(), &terms("ok")).unwrap();
+        assert!(open_as(saved(&retriever), other).is_ok(), "{one:?}");
+        retriever.put_vectors(1, &vectors(1, 1), DIM).unwrap();
+        let bytes = saved(&retriever);
+        assert!(open_as(bytes.clone(), one).is_ok(), "{one:?}");
+        let refused = open_as(bytes, other);
+        assert!(
+            matches!(refused, Err(Error::IndexDamaged { .. })),
+            "{one:?}: {refused:?}"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_half_precision_has_not_is_refused() {
+    let labels = Labels::default();
+    for (precision, value, fits) in [
+        (Precision::Half, 65_504.0, true),
+        (Precision::Half, -65_505.0, false),
+        (Precision::Full, -65_505.0, true),
+    ] {
+        let mut retriever = Retriever::new(precision).unwrap();
+        retriever.add(1, labels, &[]).unwrap();
+        let put = retriever.put_vectors(1, &[0.5, value], 2);
+        assert_eq!(put.is_ok(), fits, "{precision:?} {value}");
+        assert_eq!(retriever.has_vectors(1), fits);
+        if let Err(error) = put {
+            let said = error.to_string();
+            assert!(said.contains("65504") && said.contains("-65505"), "{said}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …); filter ─▶ slots
-//! vectors   slot ─▶ rows of f32, in segments; dense score of a slot = its best row; index: vectors alone
+//! vectors   slot ─▶ rows of f32 or f16, in segments; dense score of a slot = its best row; index: vectors alone
 //! codes     rows ─▶ coarse and fine codes             bounds of a row's score, a tenth of the bytes
 //! scan      query + rows                              estimates ─▶ the rows that may be among the best
 //!                                                     ─▶ their scores in full ─▶ the best k
@@ -41,5 +41,6 @@ pub use lexicon::Bm25;
 pub use lexicon::index::LexicalIndex;
 pub use scan::explain::{Explanation, Steps};
 pub use terms::terms;
+pub use vectors::floats::Precision;
 pub use vectors::index::{Batch, Index, Neighbours};
 pub use vectors::metric::Metric;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::entry::Seq;
 use crate::error::Result;
-use crate::hot::{Labels, Retriever, terms};
+use crate::hot::{Labels, Precision, Retriever, terms};
 use crate::log::{Cell, Change, Followed, Happened, Log, Position, Read, Seen};
 
 use super::ask::{Age, Answer, Ask, Question};
@@ -71,7 +71,7 @@ impl Shelf {
             prefix,
             position: None,
             table: Table::default(),
-            retriever: Retriever::new()?,
+            retriever: Retriever::new(Precision::Full)?,
         })
     }
 

@@ -137,13 +137,13 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Asks for a row that is read soon, so that it need not be waited for; nothing where there is no
+    /// Asks for bytes that are read soon, so that they need not be waited for; nothing where there is no
     /// such instruction.
     #[inline]
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
-    pub fn prefetch(self, row: &[Lanes]) {
+    pub fn prefetch(self, bytes: &[u8]) {
         #[cfg(target_arch = "x86_64")]
-        x86::prefetch(row);
+        x86::prefetch(bytes);
     }
 
     /// The fastest tier of this machine, or the one that `WARMSET_SIMD` names.

@@ -17,11 +17,12 @@ use super::x86_codes::{
 use super::x86_floats::{dot_rows_avx2, dot_rows_avx512};
 use super::x86_quantise::{fit_avx2, fit_vnni, mix_avx2, mix_vnni};
 
-/// Asks for a row that is read soon.
-pub(super) fn prefetch(row: &[Lanes]) {
-    for lanes in row {
-        // SAFETY: every x86-64 has the instruction, and the place is that of a reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(lanes).cast()) }
+/// Asks for bytes that are read soon, line by line.
+#[inline]
+pub(super) fn prefetch(bytes: &[u8]) {
+    for line in bytes.chunks(size_of::<Line>()) {
+        // SAFETY: every x86-64 has the instruction, and the place is one of a slice.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) }
     }
 }
 

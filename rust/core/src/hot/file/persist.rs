@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::hot::catalog::Catalog;
 use crate::hot::codes::head::Head;
 use crate::hot::file::{Saved, Writer};
+use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::index::Index;
 use crate::hot::vectors::metric::Metric;
 use crate::hot::vectors::rows::Rows;
@@ -117,7 +118,7 @@ impl Index {
         }
         let mut index = Self::with_head(dim, metric, how.head, how.scanner)?;
         index.catalog = Catalog::open(&saved, entries)?;
-        index.rows = Rows::open(&saved, dim, how.head, how.scanner, entries)?;
+        index.rows = Rows::open(&saved, dim, Precision::Full, how.head, how.scanner, entries)?;
         index.fingerprint = stored;
         index.saved = Some(saved);
         Ok(index)

@@ -22,6 +22,7 @@ use crate::hot::file::{Saved, Writer};
 use crate::hot::fused::retriever::Retriever;
 use crate::hot::fused::traits::TraitBook;
 use crate::hot::lexicon::Lexicon;
+use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::rows::Rows;
 use crate::packed::SharedBytes;
 
@@ -90,12 +91,16 @@ impl Retriever {
     }
 
     /// Opens a saved retriever over bytes that nobody writes as long as it lives. It may be changed
-    /// like any other; the bytes never are.
+    /// like any other; the bytes never are. One whose rows are of another precision is refused.
     ///
     /// # Errors
     /// [`Error::NotAnIndex`], [`Error::NewerIndex`], [`Error::IndexDamaged`], [`Error::SavedIndex`];
     /// [`Error::Argument`] if `WARMSET_SIMD` names no usable tier.
-    pub fn open(bytes: &SharedBytes, path: &Path) -> Result<(Self, Coverage)> {
+    pub fn open(
+        bytes: &SharedBytes,
+        path: &Path,
+        precision: Precision,
+    ) -> Result<(Self, Coverage)> {
         let saved = Saved::open(bytes, path)?;
         let fields = saved.column_of::<u64>("retriever", 3)?;
         let field = |at| fields.get(at).and_then(|field| usize::try_from(field).ok());
@@ -113,7 +118,7 @@ impl Retriever {
             note: saved.column("note")?.all(),
         };
         saved.damage().check()?;
-        let mut opened = Self::new()?;
+        let mut opened = Self::new(precision)?;
         let lexicon = saved
             .find("lexicon")
             .ok_or_else(|| saved.lacks("lexicon"))?;
@@ -126,7 +131,8 @@ impl Retriever {
         opened.traits = TraitBook::open(&saved, entries)?;
         if dim > 0 {
             let scanner = opened.scanner;
-            opened.rows = Some(Rows::open(&saved, dim, Head::Auto, scanner, entries)?);
+            let head = Head::Auto;
+            opened.rows = Some(Rows::open(&saved, dim, precision, head, scanner, entries)?);
         }
         opened.saved = Some(saved);
         Ok((opened, coverage))

@@ -16,6 +16,7 @@ use crate::hot::catalog::{Kept, Slot, position};
 use crate::hot::codes::head::{Head, Model};
 use crate::hot::file::segment;
 use crate::hot::file::{Saved, Writer};
+use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::rows::Rows;
 use crate::simd::Scanner;
 use crate::simd::codes::BLOCK;
@@ -53,6 +54,7 @@ impl Rows {
     pub(in crate::hot) fn open(
         saved: &Saved,
         dim: usize,
+        precision: Precision,
         head: Head,
         scanner: Scanner,
         slots: usize,
@@ -62,8 +64,8 @@ impl Rows {
         let plain = shape.get(1) == Some(1);
         saved.damage().check()?;
         let rows = position(rows.ok_or_else(|| saved.lacks("shape"))?);
-        let mut opened = Self::new(dim, head, scanner);
-        opened.segments = segment::open(saved, dim, head, scanner, rows)?;
+        let mut opened = Self::new(dim, precision, head, scanner);
+        opened.segments = segment::open(saved, dim, precision, head, scanner, rows)?;
         opened.owner = saved.column_of("owners", rows)?;
         opened.span = saved.column_of("spans", slots)?;
         let mut living = vec![u64::MAX; rows.div_ceil(BLOCK)];

@@ -3,7 +3,7 @@
 //! ```text
 //! heads       a segment each: kind of codes (0 none, 1 int8, 2 int4, 3 projected), number of rows, the
 //!             squares of its projected rows, what of them is unseen, what was when the basis was fitted
-//! rows-n      f32, each row padded to whole blocks of sixteen
+//! rows-n      f32, each row padded to whole blocks of sixteen; halves-n, f16, where rows are so kept
 //! codes-n     coarse codes; margins-n and ceilings-n: what they are worth
 //! lines-n     fine codes; factors-n: what they are worth
 //! basis-n     the directions of a projection; left out where they are those of the segment before
@@ -17,6 +17,7 @@ use crate::hot::codes::basis::Basis;
 use crate::hot::codes::head::{Head, Model};
 use crate::hot::codes::segment_codes::Codes;
 use crate::hot::file::{Saved, Writer};
+use crate::hot::vectors::floats::{Floats, Precision};
 use crate::hot::vectors::segment::{SEGMENT, Segment, coded};
 use crate::simd::Scanner;
 
@@ -30,7 +31,7 @@ pub(in crate::hot) fn save<W: Write>(segments: &[Segment], out: &mut Writer<W>) 
     let mut last: Option<&Arc<Basis>> = None;
     for (at, segment) in segments.iter().enumerate() {
         let end = format!("-{at}");
-        out.column(&format!("rows{end}"), &segment.rows)?;
+        segment.rows.save(out, &end)?;
         let Some(codes) = segment.codes() else {
             continue;
         };
@@ -73,6 +74,7 @@ fn entry(segment: &Segment) -> Entry {
 pub(in crate::hot) fn open(
     saved: &Saved,
     dim: usize,
+    precision: Precision,
     head: Head,
     scanner: Scanner,
     rows: usize,
@@ -90,8 +92,8 @@ pub(in crate::hot) fn open(
             return Err(saved.lacks("heads"));
         }
         let end = format!("-{at}");
-        let mut segment = Segment::new(dim, head, scanner, Model::Plain);
-        segment.rows = saved.column_of(&format!("rows{end}"), filled * segment.width())?;
+        let mut segment = Segment::new(dim, precision, head, scanner, Model::Plain);
+        segment.rows = Floats::open(saved, &end, precision, filled * segment.width())?;
         segment.count = filled;
         if as_saved {
             let model = match kind {

@@ -17,6 +17,7 @@ use crate::hot::lexicon::{Bm25, Lexicon};
 use crate::hot::scan::row_sets::count;
 use crate::hot::scan::search_state::SearchState;
 use crate::hot::scan::topk::Ranked;
+use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::metric::Metric;
 use crate::hot::vectors::rows::Rows;
 use crate::simd::{Lanes, Scanner, Tier};
@@ -35,22 +36,24 @@ pub struct Retriever {
     pub(in crate::hot) lexicon: Lexicon,
     pub(in crate::hot) traits: TraitBook,
     pub(in crate::hot) rows: Option<Rows>,
+    pub(in crate::hot) precision: Precision,
     /// The file that it was opened from.
     pub(in crate::hot) saved: Option<Saved>,
 }
 
 impl Retriever {
-    /// An empty retriever; the first vectors decide the dimension.
+    /// An empty retriever that keeps rows in some precision; the first vectors decide the dimension.
     ///
     /// # Errors
     /// [`Error::Argument`] if `WARMSET_SIMD` names no usable tier.
-    pub fn new() -> Result<Self> {
+    pub fn new(precision: Precision) -> Result<Self> {
         Ok(Self {
             scanner: Scanner::from_environment()?,
             catalog: Catalog::default(),
             lexicon: Lexicon::default(),
             traits: TraitBook::default(),
             rows: None,
+            precision,
             saved: None,
         })
     }

@@ -7,6 +7,7 @@ use crate::hot::fused::retriever::Retriever;
 use crate::hot::scan::cascade::Field;
 use crate::hot::scan::search_state::SearchState;
 use crate::hot::scan::topk::Ranked;
+use crate::hot::vectors::floats::{MOST_HALF, Precision};
 use crate::hot::vectors::metric::Metric;
 use crate::hot::vectors::rows::Rows;
 
@@ -20,7 +21,8 @@ impl Retriever {
     /// Gives an entry its rows, or new ones; `vectors` is row-major.
     ///
     /// # Errors
-    /// [`Error::UnknownId`], [`Error::Dimension`], [`Error::NotFinite`], [`Error::NormTooLarge`].
+    /// [`Error::UnknownId`], [`Error::Dimension`], [`Error::NotFinite`], [`Error::NormTooLarge`];
+    /// [`Error::Argument`] where a value is too large for half precision.
     pub fn put_vectors(&mut self, id: u64, vectors: &[f32], dim: usize) -> Result<()> {
         let slot = self.catalog.slot(id)?;
         let expected = self.rows.as_ref().map_or(dim, Rows::dim);
@@ -33,9 +35,21 @@ impl Retriever {
         for (at, vector) in vectors.chunks(dim).enumerate() {
             Metric::InnerProduct.divisor(vector, at)?;
         }
+        let exceeds = |value: &&f32| value.abs() > MOST_HALF;
+        if self.precision == Precision::Half
+            && let Some(value) = vectors.iter().find(exceeds)
+        {
+            return Err(Error::Argument {
+                name: "vectors",
+                expected: format!(
+                    "values of at most {MOST_HALF}, which are kept in half precision"
+                ),
+                found: value.to_string(),
+            });
+        }
         let rows = self
             .rows
-            .get_or_insert_with(|| Rows::new(dim, Head::Auto, self.scanner));
+            .get_or_insert_with(|| Rows::new(dim, self.precision, Head::Auto, self.scanner));
         rows.put(slot, vectors)
     }
 

@@ -41,9 +41,8 @@ impl Rows {
     /// Asks for rows that are scored soon.
     pub(in crate::hot) fn expect(&self, rows: impl Iterator<Item = usize>) {
         for row in rows {
-            let segment = self.segments().get(row / SEGMENT);
-            if let Some(row) = segment.and_then(|segment| segment.row(row % SEGMENT)) {
-                self.scanner().prefetch(row);
+            if let Some(segment) = self.segments().get(row / SEGMENT) {
+                segment.expect(row % SEGMENT);
             }
         }
     }
@@ -59,9 +58,7 @@ impl Rows {
         let mut there = [false; TOGETHER];
         for (row, there) in rows.zip(&mut there) {
             let segment = self.segments().get(row / SEGMENT);
-            let row = segment.and_then(|segment| segment.row(row % SEGMENT));
-            *there = row.is_some();
-            batch.0.extend_from_slice(row.unwrap_or_default());
+            *there = segment.is_some_and(|segment| segment.copy_row(row % SEGMENT, &mut batch.0));
         }
         let count = batch.0.len() / query.len().max(1);
         let mut scores = [0.0; TOGETHER];

@@ -12,6 +12,7 @@ use crate::hot::scan::explain::Explanation;
 use crate::hot::scan::row_sets::{RowSets, count};
 use crate::hot::scan::search_state::SearchState;
 use crate::hot::scan::topk::TopK;
+use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::metric::{Metric, divided};
 use crate::hot::vectors::rows::Rows;
 use crate::simd::{Scanner, Tier};
@@ -70,7 +71,7 @@ impl Index {
             metric,
             scanner,
             catalog: Catalog::default(),
-            rows: Rows::new(dim, head, scanner),
+            rows: Rows::new(dim, Precision::Full, head, scanner),
             fingerprint: None,
             saved: None,
         })

@@ -11,6 +11,7 @@ use crate::hot::catalog::{Selection, Slot, position};
 use crate::hot::codes::head::{Head, Model};
 use crate::hot::file::column::Column;
 use crate::hot::scan::row_sets::{RowSets, bits, gather};
+use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::segment::{SEGMENT, Segment, flat};
 use crate::simd::Scanner;
 use crate::simd::codes::BLOCK;
@@ -28,6 +29,7 @@ const FEW: usize = 256;
 #[derive(Debug)]
 pub(in crate::hot) struct Rows {
     dim: usize,
+    precision: Precision,
     head: Head,
     scanner: Scanner,
     /// How the first segment's rows are coded at the beginning.
@@ -47,9 +49,15 @@ pub(in crate::hot) struct Rows {
 }
 
 impl Rows {
-    pub(in crate::hot) fn new(dim: usize, head: Head, scanner: Scanner) -> Self {
+    pub(in crate::hot) fn new(
+        dim: usize,
+        precision: Precision,
+        head: Head,
+        scanner: Scanner,
+    ) -> Self {
         Self {
             dim,
+            precision,
             head,
             scanner,
             begins: Model::Plain,
@@ -260,8 +268,13 @@ impl Rows {
                 .last()
                 .map_or(&self.begins, Segment::model)
                 .clone();
-            self.segments
-                .push(Segment::new(self.dim, self.head, self.scanner, model));
+            self.segments.push(Segment::new(
+                self.dim,
+                self.precision,
+                self.head,
+                self.scanner,
+                model,
+            ));
         }
         if let Some(last) = self.segments.last_mut() {
             last.push(row);
@@ -295,15 +308,17 @@ impl Rows {
     /// The rows of slots without holes, each slot's number being its place in the list.
     /// The first segment begins as told.
     pub(in crate::hot) fn gathered(&self, slots: &[Slot], begins: &Model) -> Self {
-        let mut new = Self::new(self.dim, self.head, self.scanner);
+        let mut new = Self::new(self.dim, self.precision, self.head, self.scanner);
         new.begins = begins.clone();
-        let mut rows = Vec::new();
+        let (mut rows, mut row) = (Vec::new(), Vec::new());
         for (number, slot) in (0..).zip(slots) {
             rows.clear();
-            for row in self.span_of(*slot) {
-                let segment = self.segments.get(row / SEGMENT);
-                let row = segment.and_then(|segment| segment.row(row % SEGMENT));
-                rows.extend(flat(row.unwrap_or_default(), self.dim));
+            for at in self.span_of(*slot) {
+                row.clear();
+                if let Some(segment) = self.segments.get(at / SEGMENT) {
+                    segment.copy_row(at % SEGMENT, &mut row);
+                }
+                rows.extend(flat(&row, self.dim));
             }
             // There were no more rows before, so there is room for them.
             let _ = new.put(number, &rows);
@@ -327,7 +342,7 @@ mod tests {
             asked in prop::collection::btree_set(0_u32..320, 0..300),
         ) {
             let scanner = Scanner::from_environment().unwrap();
-            let mut rows = Rows::new(1, Head::Auto, scanner);
+            let mut rows = Rows::new(1, Precision::Full, Head::Auto, scanner);
             for slot in &order {
                 let count = several.get(slot).copied().unwrap_or(1);
                 rows.put(*slot, &vec![1.0; count]).unwrap();

@@ -10,7 +10,7 @@ use crate::hot::codes::basis::Basis;
 use crate::hot::codes::error_bound::Slack;
 use crate::hot::codes::head::{DIRECTIONS, Head, Model};
 use crate::hot::codes::segment_codes::Codes;
-use crate::hot::file::column::Column;
+use crate::hot::vectors::floats::{Floats, Precision};
 use crate::simd::quantise::TOGETHER;
 use crate::simd::{Lanes, Scanner};
 
@@ -24,6 +24,9 @@ const LOOKS: [usize; 2] = [1 << 12, 1 << 15];
 const SAMPLE: usize = 1 << 12;
 const SAMPLE_VALUES: usize = 1 << 22;
 
+/// Rows that are widened together before they are scored.
+const WIDENED: usize = 8;
+
 /// What is unseen may grow by this before a projection is fitted anew: a share, and a little.
 const DRIFT: (f64, f64) = (1.25, 0.02);
 
@@ -34,27 +37,36 @@ pub(in crate::hot) struct Segment {
     /// Blocks of floats in one row.
     width: usize,
     slack: Slack,
-    pub(in crate::hot) rows: Column<Lanes>,
+    pub(in crate::hot) rows: Floats,
     pub(in crate::hot) count: usize,
     head: Head,
     scanner: Scanner,
     pub(in crate::hot) codes: Codes,
     scratch: Vec<Lanes>,
+    /// Room for rows that are coded together.
+    wide: [Vec<Lanes>; TOGETHER],
 }
 
 impl Segment {
     /// An empty segment that begins with a model; [`Model::Plain`] until there are rows to code.
-    pub(in crate::hot) fn new(dim: usize, head: Head, scanner: Scanner, model: Model) -> Self {
+    pub(in crate::hot) fn new(
+        dim: usize,
+        precision: Precision,
+        head: Head,
+        scanner: Scanner,
+        model: Model,
+    ) -> Self {
         Self {
             dim,
             width: dim.div_ceil(crate::simd::LANES),
             slack: Slack::of(dim),
-            rows: Column::default(),
+            rows: Floats::new(precision),
             count: 0,
             head,
             scanner,
             codes: Codes::new(model, dim),
             scratch: Vec::new(),
+            wide: Default::default(),
         }
     }
 
@@ -85,7 +97,7 @@ impl Segment {
 
     /// Bytes of a row in full.
     pub(in crate::hot) fn bytes(&self) -> usize {
-        self.width * size_of::<Lanes>()
+        self.width * self.rows.precision().bytes()
     }
 
     /// Makes room for so many rows more, at once.
@@ -110,9 +122,10 @@ impl Segment {
             self.encode(self.count - TOGETHER..self.count);
             if LOOKS.contains(&self.count) && self.moved() {
                 let now = &self.codes.model;
-                let model =
-                    self.head
-                        .settled(now, self.dim, self.scanner, (&self.sample(), self.count));
+                let sample = self.sample();
+                let sample: Vec<&[Lanes]> = sample.chunks(self.width).collect();
+                let seen = (&sample[..], self.count);
+                let model = self.head.settled(now, self.dim, self.scanner, seen);
                 if let Some(model) = model {
                     self.recode(model);
                 }
@@ -125,7 +138,11 @@ impl Segment {
     /// Codes the rows that are there, as the head wants it.
     pub(in crate::hot) fn begin(&mut self) {
         let count = DIRECTIONS.min(self.dim);
-        let basis = || Basis::fit(self.scanner, self.dim, &self.sample(), count);
+        let basis = || {
+            let sample = self.sample();
+            let sample: Vec<&[Lanes]> = sample.chunks(self.width).collect();
+            Basis::fit(self.scanner, self.dim, &sample, count)
+        };
         let model = self.head.first(basis);
         self.recode(model);
     }
@@ -134,33 +151,47 @@ impl Segment {
     pub(in crate::hot) fn replace(&mut self, at: usize, row: &[f32]) {
         let mut blocks = Vec::with_capacity(self.width);
         Lanes::extend(&mut blocks, row);
-        if let Some(place) = self.rows.slice_mut(at * self.width..(at + 1) * self.width) {
-            place.copy_from_slice(&blocks);
-            if at < self.coded() {
-                self.encode(at..at + 1);
-            }
+        if self.rows.set(at * self.width, &blocks) && at < self.coded() {
+            self.encode(at..at + 1);
         }
     }
 
-    /// A row in full.
-    pub(in crate::hot) fn row(&self, at: usize) -> Option<&[Lanes]> {
-        self.rows.slice(at * self.width..(at + 1) * self.width)
+    /// Appends a row in full; whether it is there.
+    #[inline]
+    pub(in crate::hot) fn copy_row(&self, at: usize, out: &mut Vec<Lanes>) -> bool {
+        self.rows.copy(at * self.width..(at + 1) * self.width, out)
+    }
+
+    /// Asks for a row that is read soon.
+    #[inline]
+    pub(in crate::hot) fn expect(&self, at: usize) {
+        let row = self.rows.bytes(at * self.width..(at + 1) * self.width);
+        self.scanner.prefetch(row.unwrap_or_default());
     }
 
     /// Scores rows that lie side by side; whether they are there.
     pub(in crate::hot) fn score(&self, query: &[Lanes], first: usize, out: &mut [f32]) -> bool {
         let saved = self.rows.cut() / self.width.max(1);
+        let out_of = out.len();
         let (front, back) = out.split_at_mut(saved.saturating_sub(first).min(out.len()));
         let mut start = first;
-        [front, back].into_iter().all(|part| {
+        // A few at a time, so that what they are widened into stays in the nearest cache.
+        let step = match self.rows.precision() {
+            Precision::Full => out_of.max(1),
+            Precision::Half => WIDENED,
+        };
+        let mut room = Vec::new();
+        let parts = front.chunks_mut(step).chain(back.chunks_mut(step));
+        for part in parts {
             let end = start + part.len();
-            let blocks = self.rows.slice(start * self.width..end * self.width);
+            let blocks = start * self.width..end * self.width;
+            let Some(blocks) = self.rows.get(blocks, &mut room) else {
+                return false;
+            };
+            self.scanner.dot_rows(query, blocks, part);
             start = end;
-            blocks.is_some_and(|blocks| {
-                self.scanner.dot_rows(query, blocks, part);
-                true
-            })
-        })
+        }
+        true
     }
 
     /// Whether the model is not what the rows ask for, or may not be.
@@ -176,11 +207,14 @@ impl Segment {
     }
 
     /// Some of the rows, evenly spread.
-    fn sample(&self) -> Vec<&[Lanes]> {
+    fn sample(&self) -> Vec<Lanes> {
         let most = SAMPLE.min(SAMPLE_VALUES / self.dim.max(1)).max(1);
         let step = self.count.div_ceil(most).max(1);
-        let rows = (0..self.count).step_by(step);
-        rows.filter_map(|at| self.row(at)).collect()
+        let mut sample = Vec::new();
+        for at in (0..self.count).step_by(step) {
+            self.copy_row(at, &mut sample);
+        }
+        sample
     }
 
     fn recode(&mut self, model: Model) {
@@ -192,11 +226,12 @@ impl Segment {
     fn encode(&mut self, rows: Range<usize>) {
         for start in rows.clone().step_by(TOGETHER) {
             let end = rows.end.min(start + TOGETHER);
-            let row = |at: usize| {
-                let at = (start + at).min(end - 1);
-                self.rows.slice(at * self.width..(at + 1) * self.width)
-            };
-            if let [Some(a), Some(b), Some(c), Some(d)] = [0, 1, 2, 3].map(row) {
+            let mut places = start..;
+            let rows = self.wide.each_mut().map(|room| {
+                let at = places.next().unwrap_or(start).min(end - 1);
+                self.rows.get(at * self.width..(at + 1) * self.width, room)
+            });
+            if let [Some(a), Some(b), Some(c), Some(d)] = rows {
                 let (slack, scanner) = (&self.slack, self.scanner);
                 self.codes
                     .put(start..end, [a, b, c, d], self.dim, slack, scanner);
