@@ -72,10 +72,12 @@ def test_the_retriever_scores_with_the_same_bits(tier, monkeypatch):
     retriever = _core.Retriever()
     assert retriever.tier == tier
     rng = np.random.default_rng(1)
-    rows = oracle.hard_rows(rng, 150, 64, "ip")
-    for id_, row in enumerate(rows):
+    given = oracle.unit(oracle.hard_rows(rng, 150, 64, "cosine"))
+    for id_, row in enumerate(given):
         retriever.add(id_, (0, 0, 0, 0, 0, 0, 0, True), "")
         retriever.put_vectors(id_, row)
+    rows = given.astype(np.float16).astype(np.float32)  # as they are kept
+    assert not np.array_equal(rows, given)
     for query in oracle.hard_queries(rng, 40, rows):
         found = retriever.search(query, "", 30, where=warmset.Filter(), weights=DENSE, cue=Cue())
         # The query is brought to unit length; rows are taken as they are.
