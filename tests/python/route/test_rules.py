@@ -11,6 +11,7 @@ from warmset import Memory
 from warmset.items import NewItem
 from warmset.route import Router, RuleTriage
 from warmset.route.likeness import MOST_ROWS, Likeness, StoredVectors
+from warmset.store.records import as_kept
 
 A, B, C = candidate(1, "a"), candidate(2, "b"), candidate(3, "c")
 OTHER = [1.0, 0.0, 0.0]
@@ -140,7 +141,7 @@ def test_a_store_has_vectors_of_its_items():
         found = [candidate(sources.shelf().named(name).id, name) for name in ("b", "a")]
         read = StoredVectors(sources)([*found, candidate(10_000, "gone")])
         for one, row in zip(found, WordEmbedder().embed([SAME["b"], SAME["a"]]), strict=True):
-            np.testing.assert_array_equal(read.pop(one.id), [row])
+            np.testing.assert_array_equal(read.pop(one.id), [as_kept(row)])
         assert not read
 
 
