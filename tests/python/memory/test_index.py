@@ -426,6 +426,8 @@ def test_the_file_is_written_by_a_thread_when_it_lacks_many_turns(path, tmp_path
         log = memory.conversation("log")
         for n in range(30):
             log.append(talk(1, 400 + n))
+        memory.search("a boat")  # what waits for a search is indexed
+        log.append(talk(1, 430))
         thread = memory._engine.index._thread
         assert thread is not None
         thread.join(60)
