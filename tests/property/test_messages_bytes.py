@@ -48,7 +48,7 @@ def seeded(poison):
         st.just(poison),
         lambda inner: st.one_of(
             st.tuples(st.lists(json_values, max_size=2), inner).map(lambda p: [*p[0], p[1]]),
-            st.tuples(any_text, inner).map(lambda p: {p[0]: p[1], "after": None}),
+            st.tuples(any_text, inner).map(lambda p: {"beside": None, p[0]: p[1]}),
         ),
         max_leaves=4,
     )
