@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import Any
 
 import pytest
+from cancelling import ends_before
 
 pytest.importorskip("langchain")
 from langchain.agents import create_agent
@@ -55,32 +55,14 @@ def request(text, model=None):
 
 def test_a_call_that_is_cancelled_ends_when_its_reply_is_stored(memory):
     middleware = WarmsetMiddleware(memory, budget=900, conversation="c")
-    begun, released, note = asyncio.Event(), threading.Event(), middleware.windows.note
 
-    async def main():
-        loop = asyncio.get_running_loop()
+    async def answer(_request):
+        return AIMessage("ok")
 
-        def slow(*given):
-            loop.call_soon_threadsafe(begun.set)
-            released.wait(30)
-            note(*given)
+    def call():
+        return middleware.awrap_model_call(request("hi"), answer)
 
-        async def answer(_request):
-            return AIMessage("ok")
-
-        middleware.windows.note = slow
-        task = asyncio.create_task(middleware.awrap_model_call(request("hi"), answer))
-        await begun.wait()
-        task.cancel()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        ended = task.done()
-        released.set()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return ended
-
-    assert asyncio.run(main()) is False
+    assert asyncio.run(ends_before(middleware.windows, "note", call)) is False
     assert [one["content"] for one in memory.conversation("c")] == ["hi", "ok"]
 
 

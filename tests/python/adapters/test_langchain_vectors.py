@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 
 import pytest
+from cancelling import ends_before
 
 pytest.importorskip("langchain_core")
 from langchain_core.documents import Document
@@ -259,23 +259,5 @@ async def test_texts_that_a_store_is_opened_with_keep_their_metadata():
 
 
 async def test_a_cancelled_deletion_ends_when_it_is_done(store):
-    begun, released, delete = asyncio.Event(), threading.Event(), store.shelf.delete
-    loop = asyncio.get_running_loop()
-
-    def slow(ids):
-        loop.call_soon_threadsafe(begun.set)
-        released.wait(30)
-        delete(ids)
-
-    store.shelf.delete = slow
-    task = asyncio.create_task(store.adelete(["3"]))
-    await begun.wait()
-    task.cancel()
-    for _ in range(20):
-        await asyncio.sleep(0)
-    ended = task.done()
-    released.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not ended
+    assert not await ends_before(store.shelf, "delete", lambda: store.adelete(["3"]))
     assert store.get_by_ids(["3"]) == []

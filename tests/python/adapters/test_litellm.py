@@ -9,10 +9,10 @@ import json
 import logging
 import re
 import signal
-import threading
 from types import SimpleNamespace
 
 import pytest
+from cancelling import ends_before
 
 pytest.importorskip("litellm", reason="LiteLLM needs an environment of its own: tests.apart")
 
@@ -483,32 +483,18 @@ def test_a_proxy_does_each_thing_once_although_the_sdk_calls_its_hooks_as_well(t
         assert len(memory.conversation("talk")) == 24
 
 
-def test_a_request_that_is_cancelled_ends_when_its_reply_is_stored(tmp_path, monkeypatch):
+def test_a_request_that_is_cancelled_ends_when_its_reply_is_stored(tmp_path):
     history = logger(tmp_path / "s.ws")
     auth, data = SimpleNamespace(api_key="sk-a"), request(talk(12))
     answer = {"choices": [{"message": {"role": "assistant", "content": "Forty."}}]}
-    begun, released, write = asyncio.Event(), threading.Event(), history._windows.note
 
     async def everything():
-        loop = asyncio.get_running_loop()
-
-        def slow(*given):
-            loop.call_soon_threadsafe(begun.set)
-            released.wait(30)
-            write(*given)
-
-        monkeypatch.setattr(history._windows, "note", slow)
         await history.async_pre_call_hook(auth, None, data, "acompletion")
-        task = asyncio.create_task(history.async_post_call_success_hook(data, auth, answer))
-        await begun.wait()
-        task.cancel()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        ended = task.done()
-        released.set()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return ended
+        return await ends_before(
+            history._windows,
+            "note",
+            lambda: history.async_post_call_success_hook(data, auth, answer),
+        )
 
     assert asyncio.run(everything()) is False
     history.close()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
 import pytest
+from cancelling import ends_before
 
 pytest.importorskip("pydantic_ai")
 from pydantic_ai import Agent
@@ -89,28 +89,14 @@ async def test_of_a_short_list_nothing_is_told(memory, mode):
     assert events == []
 
 
-async def test_a_request_that_is_cancelled_ends_when_its_reply_is_stored(memory, monkeypatch):
-    begun, released, note = asyncio.Event(), threading.Event(), WarmsetHistory._note
-    loop = asyncio.get_running_loop()
-
-    def slow(*given):
-        loop.call_soon_threadsafe(begun.set)
-        released.wait(30)
-        note(*given)
-
-    monkeypatch.setattr(WarmsetHistory, "_note", slow)
+async def test_a_request_that_is_cancelled_ends_when_its_reply_is_stored(memory):
     model = TestModel(custom_output_text="ok")
     agent = Agent(model, capabilities=[WarmsetHistory(memory, budget=900)])
-    task = asyncio.create_task(agent.run("hi", conversation_id="t"))
-    await begun.wait()
-    task.cancel()
-    for _ in range(500):
-        await asyncio.sleep(0)
-    ended = task.done()
-    released.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not ended
+
+    def call():
+        return agent.run("hi", conversation_id="t")
+
+    assert not await ends_before(WarmsetHistory, "_note", call, turns=500)
     assert [one["content"] for one in memory.conversation("t")] == ["hi", "ok"]
 
 
