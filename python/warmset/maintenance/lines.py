@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import messages
 from warmset.errors import InvalidInputError
+from warmset.store.records import CHECKPOINT, TURN, VECTORS
 
 if TYPE_CHECKING:
     from warmset._core import Record
@@ -23,7 +24,7 @@ VERSION: Final = 1
 HEADER: Final = {"warmset": "export", "version": VERSION}
 """The first line."""
 
-_POINTERS: Final = {"turn": "parent", "embedding": "of", "half_embedding": "of", "checkpoint": "id"}
+_POINTERS: Final = {TURN: "parent", CHECKPOINT: "id", **dict.fromkeys(VECTORS, "of")}
 """Kind of record ─▶ the field of its meta that holds another record's id."""
 
 

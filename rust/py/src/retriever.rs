@@ -19,6 +19,9 @@ use crate::guarded::Guarded;
 use crate::hot_arguments::positive;
 use crate::signals::run;
 
+/// How exactly the rows of a memory are kept.
+const KEPT: Precision = Precision::Half;
+
 /// The labels of one entry: tenant, conversation, session, speaker, kind, role, milliseconds, live.
 type LabelRow = (u32, u32, u32, u32, u16, u16, i64, bool);
 
@@ -75,7 +78,7 @@ impl Retriever {
 impl Retriever {
     #[new]
     fn new() -> PyResult<Self> {
-        let inner = warmset_core::hot::Retriever::new(Precision::Half).map_err(raise)?;
+        let inner = warmset_core::hot::Retriever::new(KEPT).map_err(raise)?;
         Ok(Self {
             inner: Guarded::new(inner),
             changes: AtomicU64::new(0),
@@ -84,7 +87,7 @@ impl Retriever {
 
     /// Forget everything.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        let empty = warmset_core::hot::Retriever::new(Precision::Half).map_err(raise)?;
+        let empty = warmset_core::hot::Retriever::new(KEPT).map_err(raise)?;
         *self.write(py) = empty;
         Ok(())
     }
@@ -149,8 +152,7 @@ impl Retriever {
         let store = store.get().store.uuid();
         let found = run(py, || {
             let bytes = file::bytes(&path, read.0)?;
-            let (opened, coverage) =
-                warmset_core::hot::Retriever::open(&bytes, &path, Precision::Half)?;
+            let (opened, coverage) = warmset_core::hot::Retriever::open(&bytes, &path, KEPT)?;
             if coverage.store != store {
                 return Ok(None);
             }

@@ -24,7 +24,7 @@ pub enum Precision {
 }
 
 /// What no value in half precision may exceed.
-pub(in crate::hot) const MOST_HALF: f32 = 65_504.0;
+pub(in crate::hot) const MOST_HALF: f32 = f16::MAX.to_f32_const();
 
 /// One block of sixteen values in half precision: half a cache line.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]

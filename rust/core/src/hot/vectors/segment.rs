@@ -122,10 +122,10 @@ impl Segment {
             self.encode(self.count - TOGETHER..self.count);
             if LOOKS.contains(&self.count) && self.moved() {
                 let now = &self.codes.model;
-                let sample = self.sample();
-                let sample: Vec<&[Lanes]> = sample.chunks(self.width).collect();
-                let seen = (&sample[..], self.count);
-                let model = self.head.settled(now, self.dim, self.scanner, seen);
+                let model = self.sampled(|sample| {
+                    let seen = (sample, self.count);
+                    self.head.settled(now, self.dim, self.scanner, seen)
+                });
                 if let Some(model) = model {
                     self.recode(model);
                 }
@@ -138,11 +138,7 @@ impl Segment {
     /// Codes the rows that are there, as the head wants it.
     pub(in crate::hot) fn begin(&mut self) {
         let count = DIRECTIONS.min(self.dim);
-        let basis = || {
-            let sample = self.sample();
-            let sample: Vec<&[Lanes]> = sample.chunks(self.width).collect();
-            Basis::fit(self.scanner, self.dim, &sample, count)
-        };
+        let basis = || self.sampled(|sample| Basis::fit(self.scanner, self.dim, sample, count));
         let model = self.head.first(basis);
         self.recode(model);
     }
@@ -159,25 +155,29 @@ impl Segment {
     /// Appends a row in full; whether it is there.
     #[inline]
     pub(in crate::hot) fn copy_row(&self, at: usize, out: &mut Vec<Lanes>) -> bool {
-        self.rows.copy(at * self.width..(at + 1) * self.width, out)
+        self.rows.copy(self.place(at), out)
     }
 
     /// Asks for a row that is read soon.
     #[inline]
     pub(in crate::hot) fn expect(&self, at: usize) {
-        let row = self.rows.bytes(at * self.width..(at + 1) * self.width);
+        let row = self.rows.bytes(self.place(at));
         self.scanner.prefetch(row.unwrap_or_default());
+    }
+
+    /// The blocks of a row.
+    fn place(&self, at: usize) -> Range<usize> {
+        at * self.width..(at + 1) * self.width
     }
 
     /// Scores rows that lie side by side; whether they are there.
     pub(in crate::hot) fn score(&self, query: &[Lanes], first: usize, out: &mut [f32]) -> bool {
         let saved = self.rows.cut() / self.width.max(1);
-        let out_of = out.len();
         let (front, back) = out.split_at_mut(saved.saturating_sub(first).min(out.len()));
         let mut start = first;
         // A few at a time, so that what they are widened into stays in the nearest cache.
         let step = match self.rows.precision() {
-            Precision::Full => out_of.max(1),
+            Precision::Full => usize::MAX,
             Precision::Half => WIDENED,
         };
         let mut room = Vec::new();
@@ -206,15 +206,15 @@ impl Segment {
         }
     }
 
-    /// Some of the rows, evenly spread.
-    fn sample(&self) -> Vec<Lanes> {
+    /// What some of the rows tell, evenly spread.
+    fn sampled<T>(&self, told: impl FnOnce(&[&[Lanes]]) -> T) -> T {
         let most = SAMPLE.min(SAMPLE_VALUES / self.dim.max(1)).max(1);
         let step = self.count.div_ceil(most).max(1);
-        let mut sample = Vec::new();
-        for at in (0..self.count).step_by(step) {
-            self.copy_row(at, &mut sample);
-        }
-        sample
+        let places = (0..self.count).step_by(step);
+        let mut rooms = vec![Vec::new(); places.len()];
+        let rows = places.zip(&mut rooms);
+        let rows = rows.filter_map(|(at, room)| self.rows.get(self.place(at), room));
+        told(&rows.collect::<Vec<_>>())
     }
 
     fn recode(&mut self, model: Model) {
