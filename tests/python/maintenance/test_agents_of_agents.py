@@ -17,18 +17,6 @@ LINES = 2
 """Lines of a rollout here."""
 
 
-@pytest.fixture
-def store(tmp_path):
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def files(tmp_path):
-    place = tmp_path / "files"
-    place.mkdir()
-    return place
-
-
 def rollout(files, name, parent=None, session=None):
     """Write the rollout of a session, or of an agent; newer versions say the session, too."""
     meta = {"id": name}

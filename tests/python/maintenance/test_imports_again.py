@@ -23,11 +23,6 @@ from warmset.native import ColdStore, Log
 SUPPORT = Path(__file__).parents[1] / "support"
 
 
-@pytest.fixture
-def store(tmp_path):
-    return tmp_path / "store"
-
-
 def session(count, name=SESSION):
     talk = ClaudeCode(name)
     for n in range(count):

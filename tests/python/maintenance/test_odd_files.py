@@ -29,18 +29,6 @@ UNREADABLE = Path("/proc/self/mem")
 ODD = [None, 7, 1e308, True, [7], [[]], {"a": {}}, "", "\ud800", "a\0b", "x" * 70_000]
 
 
-@pytest.fixture
-def store(tmp_path):
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def files(tmp_path):
-    place = tmp_path / "files"
-    place.mkdir()
-    return place
-
-
 def write(file, lines):
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return file

@@ -27,18 +27,6 @@ from warmset.messages import validate
 from warmset.native import ColdStore, Log
 
 
-@pytest.fixture
-def store(tmp_path):
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def files(tmp_path):
-    place = tmp_path / "files"
-    place.mkdir()
-    return place
-
-
 def memory_of(store):
     return Memory.open(store, embedder="lexical")
 
