@@ -546,10 +546,19 @@ def test_a_followed_file_that_is_written_anew_is_read_anew(tmp_path, monkeypatch
         assert len(memory.conversation(SESSION)) == 10
 
 
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from warmset.cli import main
+main()
+"""
+"""The command, which Ctrl-C ends, whatever it inherited from a shell in the background."""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_ends_following_and_loses_nothing(tmp_path, store):
     file = session(3).write(tmp_path / "s.jsonl")
-    arguments = [sys.executable, "-m", "warmset", "import", file, "--memory", store, "--follow"]
+    arguments = [sys.executable, "-c", COMMAND, "import", file, "--memory", store, "--follow"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE) as process:  # noqa: S603
         until(lambda: count(store) > 4)
         process.send_signal(signal.SIGINT)
