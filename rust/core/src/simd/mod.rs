@@ -33,6 +33,8 @@ mod x86_floats;
 #[cfg(target_arch = "x86_64")]
 mod x86_quantise;
 
+use half::f16;
+
 use crate::error::{Error, Result};
 
 pub use naive::dot as canonical_dot;
@@ -60,6 +62,24 @@ impl Lanes {
             }
             out.push(last);
         }
+    }
+}
+
+/// Sixteen values in half precision: half a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(32))]
+pub struct Halves(pub [u16; LANES]);
+
+impl Halves {
+    /// The nearest values in half precision, ties to even.
+    #[must_use]
+    pub fn of(block: &Lanes) -> Self {
+        Self(block.0.map(|value| f16::from_f32(value).to_bits()))
+    }
+
+    /// The same values in 32 bits.
+    fn widened(&self) -> Lanes {
+        Lanes(self.0.map(|bits| f16::from_bits(bits).to_f32()))
     }
 }
 
@@ -210,6 +230,17 @@ impl Scanner {
         self.tier
     }
 
+    /// Appends blocks in half precision, as the same values in 32 bits.
+    pub fn widen(self, blocks: &[Halves], out: &mut Vec<Lanes>) {
+        match self.proof {
+            #[cfg(target_arch = "x86_64")]
+            Proof::Avx2(kernel) => kernel.widen(blocks, out),
+            #[cfg(target_arch = "x86_64")]
+            Proof::Avx512(kernel) => kernel.widen(blocks, out),
+            _ => out.extend(blocks.iter().map(Halves::widened)),
+        }
+    }
+
     /// Writes the canonical sum of `query` with each row of `rows` into `out`, in order.
     ///
     /// # Panics
@@ -266,6 +297,35 @@ mod tests {
                     prop_assert_eq!(score.to_bits(), canonical_dot(&query, row).to_bits(), "{}", tier.name());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_tier_widens_every_value_exactly() {
+        let all: Vec<u16> = (0..=u16::MAX)
+            .filter(|bits| !f16::from_bits(*bits).is_nan())
+            .collect();
+        let (blocks, rest) = all.as_chunks::<LANES>();
+        let blocks: Vec<Halves> = blocks.iter().copied().map(Halves).collect();
+        assert!(rest.len() < LANES && blocks.len() > 3_900);
+        for tier in Tier::available() {
+            let mut out = vec![Lanes([7.0; LANES])];
+            Scanner::of(tier).unwrap().widen(&blocks, &mut out);
+            assert_eq!(out.len(), blocks.len() + 1);
+            assert_eq!(out[0], Lanes([7.0; LANES]), "what is there stays");
+            for (wide, narrow) in out[1..].iter().flat_map(|block| block.0).zip(&all) {
+                let value = f16::from_bits(*narrow).to_f32();
+                assert_eq!(
+                    wide.to_bits(),
+                    value.to_bits(),
+                    "{} {narrow:x}",
+                    tier.name()
+                );
+            }
+            Scanner::of(tier).unwrap().widen(&[], &mut out);
+            assert_eq!(out.len(), blocks.len() + 1);
+            let back: Vec<Halves> = out[1..].iter().map(Halves::of).collect();
+            assert_eq!(back, blocks);
         }
     }
 

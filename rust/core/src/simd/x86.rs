@@ -3,19 +3,19 @@
 //! `x86_codes` and `x86_quantise`.
 
 use std::arch::x86_64::{
-    __m256, __m256i, __m512, __m512i, _MM_HINT_T1, _mm_prefetch, _mm256_loadu_ps,
-    _mm256_loadu_si256, _mm256_storeu_si256, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_ps,
-    _mm512_storeu_si512,
+    __m128i, __m256, __m256i, __m512, __m512i, _MM_HINT_T1, _mm_loadu_si128, _mm_prefetch,
+    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_loadu_ps,
+    _mm512_loadu_si512, _mm512_storeu_ps, _mm512_storeu_si512,
 };
 
-use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
 use super::quantise::{Fit, Quad, TOGETHER};
 use super::x86_codes::{
     estimate_avx2, estimate_vnni, reaching_avx2, reaching_vnni, sum_lines_avx2, sum_lines_vnni,
 };
-use super::x86_floats::{dot_rows_avx2, dot_rows_avx512};
+use super::x86_floats::{dot_rows_avx2, dot_rows_avx512, widen_avx2, widen_avx512};
 use super::x86_quantise::{fit_avx2, fit_vnni, mix_avx2, mix_vnni};
+use super::{Halves, Lanes};
 
 /// Asks for bytes that are read soon, line by line.
 #[inline]
@@ -26,14 +26,16 @@ pub(super) fn prefetch(bytes: &[u8]) {
     }
 }
 
-/// Proof that this machine has AVX2.
+/// Proof that this machine has AVX2 and F16C.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2(());
 
 impl Avx2 {
     /// The proof, where the machine has the instructions.
     pub(super) fn detect() -> Option<Self> {
-        std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
+        let has = std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("f16c");
+        has.then_some(Self(()))
     }
 
     /// Writes the canonical sum of `query` with each row into `out`.
@@ -41,6 +43,13 @@ impl Avx2 {
     pub(super) fn dot_rows(self, query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
         // SAFETY: `self` exists only where `detect` saw AVX2.
         unsafe { dot_rows_avx2(query, rows, out) }
+    }
+
+    /// Widens blocks; see [`super::Scanner::widen`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn widen(self, blocks: &[Halves], out: &mut Vec<Lanes>) {
+        // SAFETY: `self` exists only where `detect` saw AVX2 and F16C.
+        unsafe { widen_avx2(blocks, out) }
     }
 
     /// The estimates of a block; see [`super::Scanner::estimate`].
@@ -118,6 +127,13 @@ impl Avx512 {
     pub(super) fn dot_rows(self, query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
         // SAFETY: `self` exists only where `detect` saw AVX-512F.
         unsafe { dot_rows_avx512(query, rows, out) }
+    }
+
+    /// Widens blocks; see [`super::Scanner::widen`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn widen(self, blocks: &[Halves], out: &mut Vec<Lanes>) {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F.
+        unsafe { widen_avx512(blocks, out) }
     }
 }
 
@@ -204,6 +220,33 @@ pub(super) fn load_halves(block: &Lanes) -> (__m256, __m256) {
     // SAFETY: `high` is eight floats long: it is the second half of a block of sixteen.
     let high = unsafe { _mm256_loadu_ps(high.as_ptr()) };
     (low, high)
+}
+
+/// Writes the low and the high half of one block.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store_halves(out: &mut Lanes, low: __m256, high: __m256) {
+    let (first, last) = out.0.split_at_mut(8);
+    // SAFETY: `first` is eight floats long: it is the first half of a block of sixteen.
+    unsafe { _mm256_storeu_ps(first.as_mut_ptr(), low) }
+    // SAFETY: `last` is eight floats long: it is the second half of a block of sixteen.
+    unsafe { _mm256_storeu_ps(last.as_mut_ptr(), high) }
+}
+
+/// Eight values in half precision.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load_128(values: &[u16; 8]) -> __m128i {
+    // SAFETY: `values` is 16 bytes long.
+    unsafe { _mm_loadu_si128(values.as_ptr().cast()) }
+}
+
+/// Sixteen values in half precision.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load_narrow(values: &[u16; 16]) -> __m256i {
+    // SAFETY: `values` is 32 bytes long.
+    unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
 }
 
 #[inline]

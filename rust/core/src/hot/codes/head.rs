@@ -9,6 +9,10 @@ use crate::simd::{Lanes, Scanner};
 /// Fewer dimensions than this get no codes by themselves.
 const DIM_FROM: usize = 32;
 
+/// Rows that a search is expected to ask for.
+const FEW: usize = 12;
+const MANY: usize = 256;
+
 /// Fewer rows than this are scanned in full, and so are fewer than so many times k.
 pub(in crate::hot) const ROWS_FROM: usize = 256;
 const ROWS_FROM_TIMES_K: usize = 8;
@@ -27,6 +31,8 @@ pub enum Head {
     /// is spread over directions.
     #[default]
     Auto,
+    /// The same where a search asks for hundreds of rows, from which others choose.
+    Pool,
     /// The rows alone: every search reads them in full.
     Plain,
     /// Eight-bit codes.
@@ -67,7 +73,9 @@ impl Head {
     /// From how many rows on a segment has codes; none if never.
     pub(in crate::hot) fn from(self, dim: usize, scanner: Scanner) -> Option<usize> {
         match self {
-            Self::Auto => (dim >= DIM_FROM && scanner.has_codes()).then_some(ROWS_FROM),
+            Self::Auto | Self::Pool => {
+                (dim >= DIM_FROM && scanner.has_codes()).then_some(ROWS_FROM)
+            }
             Self::Plain => None,
             Self::Int8 | Self::Int4 => Some(1),
             Self::Projected => Some(16),
@@ -78,7 +86,7 @@ impl Head {
     pub(in crate::hot) fn first(self, basis: impl FnOnce() -> Basis) -> Model {
         match self {
             Self::Plain => Model::Plain,
-            Self::Auto | Self::Int8 => Model::Int8,
+            Self::Auto | Self::Pool | Self::Int8 => Model::Int8,
             Self::Int4 => Model::Int4,
             Self::Projected => Model::projected(basis()),
         }
@@ -93,8 +101,9 @@ impl Head {
         (sample, rows): (&[&[Lanes]], usize),
     ) -> Option<Model> {
         match self {
-            Self::Auto => {
-                let model = cheapest(scanner, dim, sample, rows);
+            Self::Auto | Self::Pool => {
+                let k = if self == Self::Pool { MANY } else { FEW };
+                let model = cheapest(scanner, dim, sample, (rows, k));
                 let same = model.name() == now.name() && !matches!(model, Model::Projected(_));
                 (!same).then_some(model)
             }
@@ -111,8 +120,13 @@ impl Head {
         dim >= PROJECTED_FROM
     }
 
+    /// Whether it depends on the rows how they are coded.
+    pub(in crate::hot) fn adapts(self) -> bool {
+        matches!(self, Self::Auto | Self::Pool)
+    }
+
     /// Whether to ask `rows` rows for the best `k` by their codes first.
     pub(in crate::hot) fn pays(self, rows: usize, k: usize) -> bool {
-        self != Self::Auto || rows >= ROWS_FROM.max(k.saturating_mul(ROWS_FROM_TIMES_K))
+        !self.adapts() || rows >= ROWS_FROM.max(k.saturating_mul(ROWS_FROM_TIMES_K))
     }
 }

@@ -24,24 +24,21 @@ const FACTORS: f64 = 16.0;
 /// Reading a row here and there costs as much as so many in order.
 const SCATTERED: f64 = 6.0;
 
-/// The k of the k-th best of all rows.
-const K: usize = 12;
-
 /// A projection is worth a closer look if a rough one costs at most so many times what the best does.
 const CLOSE: f64 = 2.0;
 
-/// The model that costs least for so many rows, of which some are the sample.
+/// The model that costs least for so many rows, of which some are the sample, and the best k of them.
 pub(in crate::hot) fn cheapest(
     scanner: Scanner,
     dim: usize,
     sample: &[&[Lanes]],
-    rows: usize,
+    (rows, k): (usize, usize),
 ) -> Model {
     let float = |n: usize| u32::try_from(n).map_or(f64::MAX, f64::from);
     let wide = float(dim);
     let past = SCATTERED * wide;
     let mut scores = scores(scanner, sample);
-    let place = (K * sample.len() / rows.max(1)).max(1);
+    let place = (k * sample.len() / rows.max(1)).max(1);
     let mut cost =
         |bytes: f64, margin: f64| FACTORS + bytes + past * near(&mut scores, place, margin);
     let mut best = (Model::Int8, FACTORS + wide);
@@ -134,17 +131,24 @@ mod tests {
     #[test]
     fn the_codes_follow_how_the_energy_is_spread() {
         let scanner = Scanner::best();
-        let name = |count, directions, spread| {
+        let name = |k, (count, directions, spread)| {
             let rows = rows(count, directions, spread);
             let sample: Vec<&[Lanes]> = rows.iter().map(Vec::as_slice).collect();
-            cheapest(scanner, 384, &sample, sample.len()).name()
+            cheapest(scanner, 384, &sample, (sample.len(), k)).name()
         };
-        assert_eq!(name(40, 48, 0.05), "projected");
-        assert_eq!(name(40, 384, 8.0), "int8", "noise");
-        assert_eq!(name(200, 384, 0.8), "int4", "clusters in all directions");
+        assert_eq!(name(12, (40, 48, 0.05)), "projected");
+        // Each centre has a hundred rows: whoever asks for more of them gets past any margin.
+        assert_eq!(name(90, (40, 48, 0.05)), "projected");
+        assert_eq!(name(256, (40, 48, 0.05)), "int8");
+        assert_eq!(name(12, (40, 384, 8.0)), "int8", "noise");
+        assert_eq!(
+            name(12, (200, 384, 0.8)),
+            "int4",
+            "clusters in all directions"
+        );
         // A sample that tells nothing is no reason to fail.
-        cheapest(scanner, 384, &[], 0);
-        cheapest(scanner, 64, &[&[Lanes([1.0; 16]); 4]], 1);
-        cheapest(scanner, 64, &[&[Lanes::ZERO; 4][..]; 3], 1);
+        cheapest(scanner, 384, &[], (0, 12));
+        cheapest(scanner, 64, &[&[Lanes([1.0; 16]); 4]], (1, 12));
+        cheapest(scanner, 64, &[&[Lanes::ZERO; 4][..]; 3], (1, 12));
     }
 }

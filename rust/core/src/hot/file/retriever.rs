@@ -131,7 +131,7 @@ impl Retriever {
         opened.traits = TraitBook::open(&saved, entries)?;
         if dim > 0 {
             let scanner = opened.scanner;
-            let head = Head::Auto;
+            let head = Head::Pool;
             opened.rows = Some(Rows::open(&saved, dim, precision, head, scanner, entries)?);
         }
         opened.saved = Some(saved);

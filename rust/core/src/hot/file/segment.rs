@@ -81,7 +81,7 @@ pub(in crate::hot) fn open(
 ) -> Result<Vec<Segment>> {
     let count = rows.div_ceil(SEGMENT);
     let entries = saved.column_of::<Entry>("heads", count)?;
-    let as_saved = head == Head::Auto && head.from(dim, scanner).is_some();
+    let as_saved = head.adapts() && head.from(dim, scanner).is_some();
     let mut segments = Vec::with_capacity(count);
     let mut last: Option<Arc<Basis>> = None;
     for at in 0..count {

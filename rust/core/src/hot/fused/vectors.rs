@@ -49,7 +49,7 @@ impl Retriever {
         }
         let rows = self
             .rows
-            .get_or_insert_with(|| Rows::new(dim, self.precision, Head::Auto, self.scanner));
+            .get_or_insert_with(|| Rows::new(dim, self.precision, Head::Pool, self.scanner));
         rows.put(slot, vectors)
     }
 

@@ -7,12 +7,11 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 
 use crate::error::Result;
 use crate::hot::file::column::Column;
 use crate::hot::file::{Saved, Writer};
-use crate::simd::{LANES, Lanes};
+use crate::simd::{Halves, Lanes, Scanner};
 
 /// How exactly the values of rows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +24,6 @@ pub enum Precision {
 
 /// What no value in half precision may exceed.
 pub(in crate::hot) const MOST_HALF: f32 = f16::MAX.to_f32_const();
-
-/// One block of sixteen values in half precision: half a cache line.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C, align(32))]
-pub(in crate::hot) struct Halves([u16; LANES]);
 
 /// Blocks of values.
 #[derive(Debug)]
@@ -100,7 +94,7 @@ impl Floats {
     pub(in crate::hot) fn extend(&mut self, row: &[Lanes]) {
         match self {
             Self::Full(blocks) => blocks.extend(row),
-            Self::Half(blocks) => row.iter().for_each(|block| blocks.push(narrow(block))),
+            Self::Half(blocks) => row.iter().for_each(|block| blocks.push(Halves::of(block))),
         }
     }
 
@@ -113,7 +107,7 @@ impl Floats {
             }),
             Self::Half(blocks) => blocks.slice_mut(range).map(|place| {
                 for (place, block) in place.iter_mut().zip(row) {
-                    *place = narrow(block);
+                    *place = Halves::of(block);
                 }
             }),
         }
@@ -127,13 +121,14 @@ impl Floats {
         &'a self,
         range: Range<usize>,
         room: &'a mut Vec<Lanes>,
+        scanner: Scanner,
     ) -> Option<&'a [Lanes]> {
         match self {
             Self::Full(blocks) => blocks.slice(range),
             Self::Half(blocks) => {
                 let blocks = blocks.slice(range)?;
                 room.clear();
-                widen(blocks, room);
+                scanner.widen(blocks, room);
                 Some(room)
             }
         }
@@ -141,12 +136,17 @@ impl Floats {
 
     /// Appends what [`Floats::get`] finds; whether there is anything.
     #[inline]
-    pub(in crate::hot) fn copy(&self, range: Range<usize>, out: &mut Vec<Lanes>) -> bool {
+    pub(in crate::hot) fn copy(
+        &self,
+        range: Range<usize>,
+        out: &mut Vec<Lanes>,
+        scanner: Scanner,
+    ) -> bool {
         match self {
             Self::Full(blocks) => blocks
                 .slice(range)
                 .map(|blocks| out.extend_from_slice(blocks)),
-            Self::Half(blocks) => blocks.slice(range).map(|blocks| widen(blocks, out)),
+            Self::Half(blocks) => blocks.slice(range).map(|blocks| scanner.widen(blocks, out)),
         }
         .is_some()
     }
@@ -187,22 +187,10 @@ impl Floats {
     }
 }
 
-fn narrow(block: &Lanes) -> Halves {
-    Halves(block.0.map(|value| f16::from_f32(value).to_bits()))
-}
-
-fn widen(blocks: &[Halves], out: &mut Vec<Lanes>) {
-    let from = out.len();
-    out.resize(from + blocks.len(), Lanes::ZERO);
-    let wide = out.get_mut(from..).unwrap_or_default();
-    let wide: &mut [f32] = bytemuck::cast_slice_mut(wide);
-    let narrow: &[f16] = bytemuck::cast_slice(blocks);
-    narrow.convert_to_f32_slice(wide);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::LANES;
     use proptest::prelude::*;
 
     proptest! {
@@ -214,28 +202,29 @@ mod tests {
             let values: Vec<f32> = values.into_iter().chain(small).collect();
             let mut row = Vec::new();
             Lanes::extend(&mut row, &values);
+            let scanner = Scanner::best();
             let mut floats = Floats::new(Precision::Half);
             floats.extend(&row);
             floats.extend(&row);
             prop_assert_eq!(floats.len(), 2 * row.len());
             let mut room = vec![Lanes::ZERO; 3];
-            let found = floats.get(row.len()..2 * row.len(), &mut room).unwrap();
+            let found = floats.get(row.len()..2 * row.len(), &mut room, scanner).unwrap();
             let found: &[f32] = bytemuck::cast_slice(found);
             for (value, found) in values.iter().zip(found) {
                 prop_assert_eq!(f16::from_f32(*value).to_f32().to_bits(), found.to_bits());
             }
             prop_assert!(found[values.len()..].iter().all(|value| *value == 0.0));
             let mut copied = vec![Lanes([7.0; LANES])];
-            prop_assert!(floats.copy(0..row.len(), &mut copied));
+            prop_assert!(floats.copy(0..row.len(), &mut copied, scanner));
             prop_assert_eq!(&copied[..1], &[Lanes([7.0; LANES])][..]);
             prop_assert_eq!(bytemuck::cast_slice::<_, f32>(&copied[1..]), found);
             prop_assert!(floats.set(0, &vec![Lanes([1.0; LANES]); row.len()]));
             prop_assert!(!floats.set(row.len() + 1, &row));
             let mut room = Vec::new();
-            let ones = floats.get(0..1, &mut room);
+            let ones = floats.get(0..1, &mut room, scanner);
             prop_assert_eq!(ones, Some(&[Lanes([1.0; LANES])][..]));
             prop_assert_eq!(floats.bytes(0..2 * row.len()).unwrap().len(), row.len() * 64);
-            prop_assert!(!floats.copy(0..2 * row.len() + 1, &mut copied));
+            prop_assert!(!floats.copy(0..2 * row.len() + 1, &mut copied, scanner));
             prop_assert_eq!(copied.len(), row.len() + 1);
         }
     }

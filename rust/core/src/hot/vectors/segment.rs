@@ -155,7 +155,7 @@ impl Segment {
     /// Appends a row in full; whether it is there.
     #[inline]
     pub(in crate::hot) fn copy_row(&self, at: usize, out: &mut Vec<Lanes>) -> bool {
-        self.rows.copy(self.place(at), out)
+        self.rows.copy(self.place(at), out, self.scanner)
     }
 
     /// Asks for a row that is read soon.
@@ -185,7 +185,7 @@ impl Segment {
         for part in parts {
             let end = start + part.len();
             let blocks = start * self.width..end * self.width;
-            let Some(blocks) = self.rows.get(blocks, &mut room) else {
+            let Some(blocks) = self.rows.get(blocks, &mut room, self.scanner) else {
                 return false;
             };
             self.scanner.dot_rows(query, blocks, part);
@@ -201,8 +201,7 @@ impl Segment {
                 let (share, little) = DRIFT;
                 self.codes.unseen > self.codes.square * (share * basis.unseen() + little)
             }
-            (_, Head::Auto) => true,
-            _ => false,
+            (_, head) => head.adapts(),
         }
     }
 
@@ -213,7 +212,7 @@ impl Segment {
         let places = (0..self.count).step_by(step);
         let mut rooms = vec![Vec::new(); places.len()];
         let rows = places.zip(&mut rooms);
-        let rows = rows.filter_map(|(at, room)| self.rows.get(self.place(at), room));
+        let rows = rows.filter_map(|(at, room)| self.rows.get(self.place(at), room, self.scanner));
         told(&rows.collect::<Vec<_>>())
     }
 
@@ -229,7 +228,8 @@ impl Segment {
             let mut places = start..;
             let rows = self.wide.each_mut().map(|room| {
                 let at = places.next().unwrap_or(start).min(end - 1);
-                self.rows.get(at * self.width..(at + 1) * self.width, room)
+                let blocks = at * self.width..(at + 1) * self.width;
+                self.rows.get(blocks, room, self.scanner)
             });
             if let [Some(a), Some(b), Some(c), Some(d)] = rows {
                 let (slack, scanner) = (&self.slack, self.scanner);
