@@ -29,6 +29,7 @@ __all__ = [
     "NameFinder",
     "Outcome",
     "PlainHasher",
+    "Quoter",
     "Record",
     "Retriever",
     "SavedTurns",
@@ -683,6 +684,28 @@ class KnownWords:
 class NameFinder:
     def __new__(cls, starters: Sequence[str], most: int) -> NameFinder: ...
     def names(self, text: str) -> list[str] | None: ...
+
+@final
+class Quoter:
+    def __new__(
+        cls,
+        *,
+        dated: Sequence[Sequence[Sequence[str]]],
+        starters: Sequence[str],
+        names: int,
+        signs: str,
+        tags: str,
+        quoted: int,
+        described: int,
+        summary: int,
+        encoding: str,
+    ) -> Quoter: ...
+    def quotes(
+        self, store: ColdStore, messages: Sequence[tuple[int, str]]
+    ) -> list[tuple[str, int] | None]: ...
+    def lines(
+        self, store: ColdStore, messages: Sequence[tuple[int, str]]
+    ) -> list[tuple[str, int] | None]: ...
 
 @final
 class SavedTurns:

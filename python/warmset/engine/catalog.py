@@ -137,12 +137,12 @@ class Catalog:
     ) -> None:
         known_encoding(encoding)
         self.lock = rlock("engine")
-        self.cards = Cards(self.text, encoding, self.parts_of)
         self.copies = Copies(self._sized)
         self._pid = os.getpid()
         self.encoding = encoding
         self.opening = opening
         self.store = opening.store(path)
+        self.cards = Cards(self.text, encoding, self.parts_of, self.store)
         self.log = Log(self.store)
         self.indexed = Retriever()  # without the turns that wait; see `Library.retriever`
         self.loaded = False  # whether the retriever has already what is being taken up

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from warmset._core import count_text
-from warmset.quote.format import day_line, index_line, quote
+from warmset.quote.format import day_line, head, index_line, quote
+from warmset.quote.plain import quoter
 from warmset.text.changes import changes_value, statements
 from warmset.text.features import SPEAKING
 from warmset.text.resolved_dates import resolved
@@ -13,8 +14,9 @@ from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from warmset._core import ColdStore
     from warmset.state.entry import Entry
     from warmset.text.changes import Statements
     from warmset.text.superseding import Topic
@@ -57,6 +59,8 @@ class Cards:
         read: Returns what a message says.
         encoding: The vocabulary.
         described: Reads the description that callables made of a message, by its record's id.
+        store: The store, from which plain messages are read and quoted together; None reads all of
+            them one by one.
     """
 
     def __init__(
@@ -64,10 +68,13 @@ class Cards:
         read: Callable[[int], str],
         encoding: str,
         described: Callable[[int], Mapping[str, Any]] | None = None,
+        store: ColdStore | None = None,
     ) -> None:
         self._read = read
         self._described = described
+        self._store = store
         self._encoding = encoding
+        self._quoter = quoter(encoding)
         self._young: dict[_Key, Line] = {}
         self._old: dict[_Key, Line] = {}
         self._characters = 0
@@ -102,6 +109,18 @@ class Cards:
         known = self._young.get(-id_)
         return known or self._made(-id_, lambda: index_line(entry, self._read(id_)))
 
+    def make_quotes(self, entries: Iterable[Entry]) -> None:
+        """Quote messages together, which is sooner, as far as they are plain; see `quoter`."""
+        if (store := self._store) is not None and (missing := self._missing(entries)):
+            wanted = [(one.id, head(one)) for one in missing]
+            self._together(wanted, 1, lambda: self._quoter.quotes(store, wanted))
+
+    def make_lines(self, entries: Iterable[Entry]) -> None:
+        """Make messages' lines in the index together; see `make_quotes`."""
+        if (store := self._store) is not None and (missing := self._missing(entries, sign=-1)):
+            wanted = [(one.id, head(one, flagged=True)) for one in missing if not one.described]
+            self._together(wanted, -1, lambda: self._quoter.lines(store, wanted))
+
     def topics(self, entry: Entry) -> tuple[Topic, ...]:
         """Return what a decision is about."""
         return self._topics.of(entry, lambda: topics_of(self._read(entry.id)))
@@ -129,6 +148,8 @@ class Cards:
             entries: The messages.
             changed: By id, the line behind a message of which a value was changed later.
         """
+        entries = list(entries)
+        self.make_quotes(entries)
         out: list[Line] = []
         last = None
         for entry in entries:
@@ -148,18 +169,38 @@ class Cards:
         for known in (self._topics, self._stated, self._changing, self._dated):
             known.clear()
 
+    def _missing(self, entries: Iterable[Entry], *, sign: int = 1) -> list[Entry]:
+        """Return the messages of which nothing is kept; lines have the sign -1."""
+        young, old = self._young, self._old
+        return [one for one in entries if (key := sign * one.id) not in young and key not in old]
+
+    def _together(
+        self,
+        wanted: Sequence[tuple[int, str]],
+        sign: int,
+        make: Callable[[], list[tuple[str, int] | None]],
+    ) -> None:
+        cleared, made = self._cleared, make()
+        if cleared != self._cleared:
+            return
+        for (id_, _), line in zip(wanted, made, strict=True):
+            if line is not None:
+                self._keep(sign * id_, Line(*line))
+
     def _made(self, key: _Key, make: Callable[[], str]) -> Line:
         cleared, line = self._cleared, self._old.get(key)
         if line is None:
             text = make()
             line = Line(text, count_text(text, self._encoding)[0])
-        if cleared != self._cleared:
-            return line
+        if cleared == self._cleared:
+            self._keep(key, line)
+        return line
+
+    def _keep(self, key: _Key, line: Line) -> None:
         self._young[key] = line
         self._characters += len(line.text)
         if self._characters > ROOM // 2:
             self._young, self._old, self._characters = {}, self._young, 0
-        return line
 
 
 class _Known(Generic[_T]):

@@ -35,6 +35,17 @@ def who(entry: Entry) -> str:
     return f"{entry.speaker} ({role})" if entry.speaker else role
 
 
+def head(entry: Entry, *, flagged: bool = False) -> str:
+    """Return what a quote or a line of the index begins with: a turn's id, and who wrote it.
+
+    Args:
+        entry: The turn.
+        flagged: Whether a decision is told.
+    """
+    flag = " [decision]" if flagged and entry.decision else ""
+    return f"#{entry.id} {join_lines(who(entry), ' ')}{flag}"
+
+
 @lru_cache(maxsize=4_096)
 def _day(number: int) -> str:
     """Write a day, UTC, as people do: that costs the least."""
@@ -83,7 +94,7 @@ def quote(entry: Entry, text: str) -> str:
     as "yesterday" is followed by the day that it meant.
     """
     said = join_lines(dated(text, entry.facts.role, entry.at), _INDENTED)
-    return fenced(f"#{entry.id} {join_lines(who(entry), ' ')}: {said}\n")
+    return fenced(f"{head(entry)}: {said}\n")
 
 
 def memory_quote(name: str, origin: str | None, at: float, text: str) -> str:
@@ -124,13 +135,12 @@ def index_line(entry: Entry, text: str, said: Mapping[str, Any] | None = None) -
         text: Its text.
         said: What callables said of it; see `store.descriptions.read_parts`.
     """
-    flag = " [decision]" if entry.decision else ""
     parts = said or {}
     summary = parts.get("summary_line") or summarise(text)
     found = parts["entities"] if "entities" in parts else entities(text)
     names = ", ".join(name for name in found if name not in summary)
     tail = f" ({names})" if names else ""
-    return fenced(f"#{entry.id} {join_lines(who(entry), ' ')}{flag}: {summary}{tail}\n")
+    return fenced(f"{head(entry, flagged=True)}: {summary}{tail}\n")
 
 
 def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.locks import guarded
@@ -10,7 +12,7 @@ from warmset.options import ONLY_WORDS, Filter
 from warmset.text.changes import superseded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from warmset.engine.engine import Engine
     from warmset.state.entry import Entry
@@ -20,8 +22,12 @@ MOST: Final = 256
 """The newest messages of a conversation that are read at first: the first window waits for it."""
 
 MORE: Final = 1
-"""Older messages that each further window reads, until all are. Each costs some 35 µs, and one that
-changes a value some milliseconds: a window of 10,000 turns takes 2 ms."""
+"""Older messages that each further window reads, until all are. Each costs some 35 µs: a window of
+10,000 turns takes 2 ms."""
+
+COMPARED: Final = 4
+"""Messages that each window compares with changes that it found in older messages. Each costs some
+120 µs, and there may be `NEAREST` for every sentence that changes a value."""
 
 NEAREST: Final = 64
 """Messages, the nearest by words, among which the old values of a change are looked for."""
@@ -31,9 +37,9 @@ NEAREST: Final = 64
 class Changers:
     """The turns of one conversation's current path that changed a value.
 
-    The newest messages are read at first, new ones and some older ones at each call; a path that
-    was cut is read anew. Changes are rare, so the search begins with them: what a message that is
-    shown states need not be read.
+    The newest messages are read at first, new ones and some older ones at each call; what older
+    ones change is looked for a little at a time. A path that was cut is read anew. Changes are
+    rare, so the search begins with them: what a message that is shown states need not be read.
 
     Args:
         engine: The store and its index.
@@ -47,20 +53,24 @@ class Changers:
         self._last = 0
         self._first = 0
         self._newer: dict[int, Entry] = {}
+        self._waiting: deque[Iterator[None]] = deque()
 
     def take(self) -> None:
         """Take up the messages of the current path; the caller holds the engine's lock."""
         live = self._ledger.live()
         if self._count > len(live) or (self._count and live[self._count - 1].id != self._last):
             self._count, self._newer = 0, {}
+            self._waiting.clear()
         if not self._count:
             self._first = self._count = max(len(live) - MOST, 0)
         older = max(self._first - MORE, 0)
-        for entry in (*live[older : self._first], *live[self._count :]):
-            if self._engine.cards.changes(entry):
-                self._find(entry, live)
+        changes = self._engine.cards.changes
+        for entry in filter(changes, live[self._count :]):
+            deque(self._comparisons(entry), maxlen=0)
+        self._waiting += map(self._comparisons, filter(changes, live[older : self._first]))
         self._first = older
         self._count, self._last = len(live), live[-1].id if live else 0
+        self._compare(COMPARED)
 
     def newer(self, old: Entry) -> Entry | None:
         """Return the newest turn that changed a value of a message, also by way of others."""
@@ -69,8 +79,16 @@ class Changers:
             found = more
         return found
 
-    def _find(self, changer: Entry, live: Sequence[Entry]) -> None:
-        """Note the earlier messages of which a turn changes a value."""
+    def _compare(self, most: int) -> None:
+        """Compare so many messages with changes that wait."""
+        while most and self._waiting:
+            for _ in islice(self._waiting[0], most):
+                most -= 1
+            if most:
+                self._waiting.popleft()
+
+    def _comparisons(self, changer: Entry) -> Iterator[None]:
+        """Note the earlier messages of which a turn changes a value, one after the other."""
         cards, ledger, newer = self._engine.cards, self._ledger, self._newer
         change = cards.statements(changer)
         for words in {one.said for one in change.changes}:
@@ -79,8 +97,11 @@ class Changers:
                 if id_ >= changer.id or (known is not None and known.id > changer.id):
                     continue
                 at = ledger.place(id_)
-                if at is not None and superseded(cards.statements(live[at]), change):
+                if at is None:
+                    continue
+                if superseded(cards.statements(ledger.live()[at]), change):
                     newer[id_] = changer
+                yield
 
     def _nearest(self, words: str) -> list[int]:
         """Return the messages of the conversation with most of the words, by id."""

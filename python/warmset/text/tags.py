@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 SHOWN: Final = "‹"
 """The sign that stands in place of one that would begin a tag."""
 
-_OPENS: Final = "<\u02c2\u1438\u16b2\u276e\u2329\u27e8\u3008\ufe64\uff1c\U0001d236"
+OPENING_SIGNS: Final = "<\u02c2\u1438\u16b2\u276e\u2329\u27e8\u3008\ufe64\uff1c\U0001d236"
+"""Signs that may begin a tag."""
+
 _SLASHES: Final = "/\\\u2044\u2215\u2571\u27cb\u29f8\u3033\U0001d23a"
 _DASHES: Final = "-_\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u02d7\u06d4\u2cba\u30fc"
 _LIKE: Final = {
@@ -52,7 +54,7 @@ _LIKE: Final = {
 }
 _LETTERS: Final = {like: letter for letter, all_ in _LIKE.items() for like in all_.casefold()}
 _ASCII_OPEN: Final = re.compile("<")
-_OPEN: Final = re.compile(f"[{_OPENS}]")
+_OPEN: Final = re.compile(f"[{OPENING_SIGNS}]")
 
 
 @lru_cache(maxsize=16_384)

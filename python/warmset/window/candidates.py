@@ -82,6 +82,7 @@ class Pool:
         if not costs.all():
             fresh = np.flatnonzero(costs == 0)
             made = self._members(units[fresh])
+            cards.make_quotes(one for unit in made for one in unit)
             costs[fresh] = [sum([cards.quote(one).tokens for one in unit]) for unit in made]
             with lock:
                 self.columns.note_quoted(self.count, units, costs)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SHORTEST_LINE: Final = 6
 """Tokens that a line of the index has at least: an id, a role, a word."""
 
+TOGETHER: Final = 8
+"""Lines that are made together: one by one takes longer, and not all of many may be needed."""
+
 
 def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, ...], ...]:
     """Choose the units to quote: those with the highest total score that fit.
@@ -73,9 +76,11 @@ def choose_lines(
         (found, 0),
         (decisions, 0),
     ):
-        for entry in entries:
+        for at, entry in enumerate(entries):
             if left < least + SHORTEST_LINE:
                 break
+            if at % TOGETHER == 0:
+                cards.make_lines(entries[at : at + TOGETHER])
             tokens = 0 if entry.id in chosen else cards.line(entry).tokens
             if 0 < tokens <= left - least:
                 chosen[entry.id] = entry

@@ -42,6 +42,7 @@ mod message_keys;
 mod names;
 mod pack;
 mod plain_json;
+mod quoter;
 mod retriever;
 mod saved_turns;
 mod signals;
@@ -101,6 +102,8 @@ mod _core {
     use super::pack::{pack, pack_batch, rank_groups};
     #[pymodule_export]
     use super::plain_json::{PlainHasher, plain_json};
+    #[pymodule_export]
+    use super::quoter::Quoter;
     #[pymodule_export]
     use super::retriever::Retriever;
     #[pymodule_export]

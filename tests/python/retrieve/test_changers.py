@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from warmset import Memory
@@ -118,6 +120,46 @@ def test_older_messages_of_a_long_path_are_read_a_few_at_a_time(log, monkeypatch
         assert calls < 10
     assert found == new
     assert calls == 2, "not at once: the first window waits for it"
+
+
+def test_what_older_messages_change_is_looked_for_a_little_at_a_time(log, monkeypatch):
+    """As many comparisons a window as told, and all of them in the end."""
+    monkeypatch.setattr(changers, "MOST", 1)
+    monkeypatch.setattr(changers, "COMPARED", 3)
+    olds = [log.say(OLD) for _ in range(10)]
+    new = log.say(NEW)
+    log.say("The boat was painted.")
+    found = [0]
+    while len(found) < 20 and found[-1] < len(olds):
+        log.newer(new)  # as a window does
+        engine = log.memory._handle.engine
+        with engine.lock:
+            ledger = engine.owner(new)
+            known = ledger.changers
+            found.append(sum(known.newer(ledger.entries[id_]) is not None for id_ in olds))
+    assert max(after - before for before, after in pairwise(found)) == 3
+    assert {log.newer(id_) for id_ in olds} == {new}
+
+
+def test_what_waits_is_forgotten_with_the_path_that_it_was_of(log, monkeypatch):
+    monkeypatch.setattr(changers, "MOST", 1)
+    monkeypatch.setattr(changers, "COMPARED", 1)
+    messages = [{"role": "user", "content": text} for text in (OLD, OLD, NEW, "The boat is red.")]
+    old, _, _, last = log.chat.append(messages)
+    assert log.newer(last) is None  # the change is read, and waits
+    assert log.newer(last) is None
+    assert log.memory._handle.engine.owner(old).changers._waiting
+    log.chat.sync([*messages[:2], {"role": "user", "content": "The boat was painted."}])
+    for _ in range(8):
+        assert log.newer(old) is None
+
+
+def test_a_new_change_does_not_wait(log, monkeypatch):
+    monkeypatch.setattr(changers, "COMPARED", 1)
+    olds = [log.say(OLD) for _ in range(6)]
+    assert log.newer(olds[0]) is None
+    new = log.say(NEW)
+    assert [log.newer(id_) for id_ in olds] == [new] * 6
 
 
 def test_a_change_that_is_said_of_much_is_found_among_the_nearest(log):

@@ -5,3 +5,4 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod names;
+mod quotes;

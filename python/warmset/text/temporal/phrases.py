@@ -40,6 +40,9 @@ MOST: Final = 32
 _RULES: Final = (*absolute.RULES, *relative.RULES)
 _RELATIVE: Final = range(len(absolute.RULES), len(_RULES) - 1)
 """Not of these is a bare weekday, the last rule: "on Friday" may be the last one or the next."""
+RELATIVE_NEEDS: Final = tuple(_RULES[number].needs for number in _RELATIVE)
+"""What a text has if phrases count in it that depend on the day alone; see `Rule`."""
+
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
 _WORDS: Final = frozenset[str]().union(*(need for rule in _RULES for need in rule.needs))
 _BY_WORD: Final = {

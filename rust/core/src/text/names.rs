@@ -8,8 +8,9 @@
 //! Both are found from left to right, code first; of a name that stands there twice the first place
 //! counts, and names are told in the order of their places.
 
-use std::collections::HashSet;
 use std::ops::Range;
+
+use rustc_hash::FxHashSet;
 
 /// Repeats of a part of a name that are followed; in what is longer, nothing is looked for.
 const LONG: usize = 80;
@@ -29,7 +30,7 @@ const OTHER: u8 = 0x80;
 /// Finds the names in texts.
 #[derive(Debug)]
 pub struct Names {
-    starters: HashSet<Box<[u8]>>,
+    starters: FxHashSet<Box<[u8]>>,
     most: usize,
 }
 
@@ -48,20 +49,26 @@ impl Names {
     #[must_use]
     pub fn of(&self, text: &str) -> Option<Vec<String>> {
         let signs = Signs::of(text)?;
-        let mut known: HashSet<String> = HashSet::new();
+        let mut known: FxHashSet<String> = FxHashSet::default();
         let mut found: Vec<(usize, String)> = Vec::new();
         let mut add = |at: usize, name: String| {
-            if known.insert(name.clone()) {
+            let new = known.insert(name.clone());
+            if new {
                 found.push((at, name));
             }
+            new
         };
         for range in signs.code() {
             let name = signs.text(range.clone());
             let name = name.trim_end_matches(['.', ',', ';', ':']);
             add(range.start, name.to_owned());
         }
-        let mut lower = None;
+        let (mut lower, mut words) = (None, 0);
         for range in signs.words() {
+            // What stands behind so many is not told.
+            if words == self.most {
+                break;
+            }
             let start = range.start;
             let word = signs.slice(range);
             if !word.first().is_some_and(u8::is_ascii_uppercase) {
@@ -81,7 +88,7 @@ impl Names {
                     continue;
                 }
             }
-            add(start, signs.text(start..start + word.len()));
+            words += usize::from(add(start, signs.text(start..start + word.len())));
         }
         found.sort_by_key(|(at, _)| *at);
         found.truncate(self.most);
@@ -154,11 +161,12 @@ impl<'a> Signs<'a> {
         let mut at = 0;
         std::iter::from_fn(move || {
             while at < self.bytes.len() {
-                let found = None
-                    .or_else(|| self.url(at).filter(|_| strokes))
-                    .or_else(|| self.path(at).filter(|_| strokes))
+                let with_strokes = || self.url(at).or_else(|| self.path(at));
+                let found = strokes
+                    .then(with_strokes)
+                    .flatten()
                     .or_else(|| self.identifier(at, lines))
-                    .or_else(|| self.ticket(at).filter(|_| tickets));
+                    .or_else(|| tickets.then(|| self.ticket(at)).flatten());
                 let start = at;
                 at += found.unwrap_or(1);
                 if found.is_some() {
@@ -244,7 +252,7 @@ impl<'a> Signs<'a> {
     }
 
     /// The words that begin with a small letter.
-    fn lower(&self) -> HashSet<&[u8]> {
+    fn lower(&self) -> FxHashSet<&[u8]> {
         let words = self.words().map(|range| self.slice(range));
         words
             .filter(|word| word.first().is_some_and(u8::is_ascii_lowercase))
@@ -296,6 +304,6 @@ fn is_part(one: u8) -> bool {
 }
 
 /// White space, as Python has it.
-fn is_space(one: u8) -> bool {
+pub(super) fn is_space(one: u8) -> bool {
     matches!(one, b'\t'..=b'\r' | 0x1c..=0x1f | b' ')
 }
