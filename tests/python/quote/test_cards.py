@@ -44,6 +44,7 @@ def test_names_that_the_line_has_are_not_listed_again():
     assert index_line(one, "We met.", {"summary_line": ""}) == index_line(one, "We met.")
     settles = replace(one, decision=True)
     assert index_line(settles, "We met.") == "#1 user [decision]: We met.\n"
+    assert quote(settles, "We met.") == "#1 user: We met.\n"
 
 
 def test_a_speakers_name_ends_no_line_and_closes_no_quotation():

@@ -144,14 +144,35 @@ def test_what_older_messages_change_is_looked_for_a_little_at_a_time(log, monkey
 def test_what_waits_is_forgotten_with_the_path_that_it_was_of(log, monkeypatch):
     monkeypatch.setattr(changers, "MOST", 1)
     monkeypatch.setattr(changers, "COMPARED", 1)
-    messages = [{"role": "user", "content": text} for text in (OLD, OLD, NEW, "The boat is red.")]
-    old, _, _, last = log.chat.append(messages)
-    assert log.newer(last) is None  # the change is read, and waits
-    assert log.newer(last) is None
+    monkeypatch.setattr(changers, "MORE", 8)
+    said = OLD, OLD, NEW, NEWEST, "The boat is red."
+    messages = [{"role": "user", "content": text} for text in said]
+    old, *_, last = log.chat.append(messages)
+    assert log.newer(last) is None  # the changes are read, and one is compared with one message
     assert log.memory._handle.engine.owner(old).changers._waiting
     log.chat.sync([*messages[:2], {"role": "user", "content": "The boat was painted."}])
     for _ in range(8):
-        assert log.newer(old) is None
+        assert [log.newer(id_) for id_ in (old, old + 1)] == [None, None]
+
+
+def test_several_changes_are_looked_for_as_far_as_comparisons_reach(log, monkeypatch):
+    monkeypatch.setattr(changers, "MOST", 1)
+    monkeypatch.setattr(changers, "MORE", 8)
+    olds = log.say(OLD), log.say("The timeout of the backup is 40 s.")
+    changed = log.say("Raise the timeout of the backup to 120 s."), log.say(NEW)
+    log.say("The boat was painted.")
+    monkeypatch.setattr(changers, "COMPARED", 100)
+    assert [log.newer(id_) for id_ in olds] == list(reversed(changed))
+
+
+def test_an_older_change_that_is_read_later_does_not_count(log, monkeypatch):
+    """The second one changed nothing that the first one says."""
+    monkeypatch.setattr(changers, "MOST", 1)
+    old = log.say("The alert of the ledger fires above 30 s, the timeout of the backup is 40 s.")
+    log.say("Raise the alert of the ledger to 90 s.")
+    second = log.say("Raise the timeout of the backup to 120 s.")
+    for _ in range(4):
+        assert log.newer(old) == second
 
 
 def test_a_new_change_does_not_wait(log, monkeypatch):

@@ -32,6 +32,7 @@ fn words_with_a_capital_are_told_once_in_order() {
 fn at_the_beginning_of_a_sentence_ordinary_words_are_not_told() {
     told("The boat. The Boat, the end. Paris", "Boat Paris");
     told("x Look. look: Look", "Look");
+    told("Look here, Ann", "Ann");
     told("paris or lyon. Paris", "");
     told("paris or lyon and Paris", "Paris");
     told("paris's or lyon. Paris's", "Paris");

@@ -136,6 +136,13 @@ fn a_line_has_the_beginning_and_the_names_that_are_not_in_it() {
         line("Then we met them and Ann").unwrap(),
         "#1 user: Then we me (Ann)\n"
     );
+    assert_eq!(line("…… …… …… ……").unwrap(), "#1 user: …… …… …… …\n");
+    let annabel = "#1 user: so we met (Annabel, Ann)\n";
+    assert_eq!(line("so we met Annabel and Ann").unwrap(), annabel);
+    let bob = quotes()
+        .line("#1 Bob (user)", "so we are met, Bob")
+        .unwrap();
+    assert_eq!(bob, "#1 Bob (user): so we are (Bob)\n");
     assert_eq!(line("é"), None);
     assert!(line(&"w".repeat(60)).is_some());
     assert_eq!(line(&"w".repeat(61)), None);
@@ -147,6 +154,11 @@ fn a_phrase_that_needs_nothing_that_can_be_looked_for_may_be_in_every_text() {
     let always = Needs::new([vec![vec!["/"]]]);
     assert!(always.any_in(""));
     assert!(!Needs::new(Vec::<Vec<Vec<&str>>>::new()).any_in("so"));
+    assert!(Needs::new([vec![vec!["a7"]]]).any_in("so"));
+    let last = (0..64).map(|at| vec![if at == 63 { "no" } else { "so" }]);
+    let last: Vec<Vec<&str>> = last.collect();
+    assert!(!Needs::new([last.clone()]).any_in("so"));
+    assert!(Needs::new([last]).any_in("so no"));
     let many: Vec<Vec<&str>> = (0..65).map(|_| vec!["so"]).collect();
     assert!(
         Needs::new([many]).any_in("so"),
