@@ -146,6 +146,14 @@ mod tests {
             "int4",
             "clusters in all directions"
         );
+        let rows = rows(40, 48, 0.05);
+        let sample: Vec<&[Lanes]> = rows.iter().map(Vec::as_slice).collect();
+        let many = (10 * sample.len(), 256);
+        let name = cheapest(scanner, 384, &sample, many).name();
+        assert_eq!(name, "projected", "a tenth of the rows, and of the best");
+        let settled = |head: Head| head.settled(&Model::Plain, 384, scanner, (&sample, 4_000));
+        assert_eq!(settled(Head::Auto).unwrap().name(), "projected");
+        assert_eq!(settled(Head::Pool).unwrap().name(), "int8");
         // A sample that tells nothing is no reason to fail.
         cheapest(scanner, 384, &[], (0, 12));
         cheapest(scanner, 64, &[&[Lanes([1.0; 16]); 4]], (1, 12));

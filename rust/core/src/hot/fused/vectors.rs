@@ -86,3 +86,17 @@ impl Retriever {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hot::filter::Labels;
+
+    #[test]
+    fn rows_are_coded_for_searches_that_ask_for_a_pool() {
+        let mut retriever = Retriever::new(Precision::Half).unwrap();
+        retriever.add(1, Labels::default(), &[]).unwrap();
+        retriever.put_vectors(1, &[1.0, 0.0], 2).unwrap();
+        assert_eq!(retriever.rows.unwrap().head(), Head::Pool);
+    }
+}
