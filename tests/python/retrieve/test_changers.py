@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from warmset import Memory
+from warmset.errors import Erased
 from warmset.retrieve import changers
 from warmset.retrieve.changers import changers_of
 
@@ -173,6 +174,22 @@ def test_an_older_change_that_is_read_later_does_not_count(log, monkeypatch):
     second = log.say("Raise the timeout of the backup to 120 s.")
     for _ in range(4):
         assert log.newer(old) == second
+
+
+def test_one_that_is_erased_meanwhile_hides_no_other(log, monkeypatch):
+    monkeypatch.setattr(changers, "MOST", 1)
+    gone, old, new = log.say(OLD), log.say(OLD), log.say(NEW)
+    log.say("The boat was painted.")
+    cards = log.memory._handle.engine.cards
+    read = cards.statements
+
+    def statements(entry):
+        if entry.id == gone:
+            raise Erased("it was erased")
+        return read(entry)
+
+    monkeypatch.setattr(cards, "statements", statements)
+    assert [log.newer(old) for _ in range(2)][-1] == new
 
 
 def test_a_new_change_does_not_wait(log, monkeypatch):
