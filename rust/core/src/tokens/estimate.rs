@@ -233,6 +233,10 @@ mod tests {
             ("ÄÖ", 1),
             ("🙂🙂", 6),
             ("中中中中", 5),
+            ("a  b", 3),
+            ("e\u{301}a", 2),
+            ("××", 2),
+            ("aaaaaa\n", 3),
         ];
         for (text, tokens) in cases {
             assert_eq!(estimate(text), tokens, "{text:?}");
