@@ -75,9 +75,14 @@ class Changers:
         self._compare(COMPARED)
 
     def newer(self, old: Entry) -> Entry | None:
-        """Return the newest turn that changed a value of a message, also by way of others."""
+        """Return the newest turn that changed a value of a message, also by way of others.
+
+        One that has left the path since `take` is none.
+        """
         found = None
         while (more := self._newer.get((found or old).id)) is not None:
+            if self._ledger.place(more.id) is None:
+                break
             found = more
         return found
 

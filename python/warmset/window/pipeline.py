@@ -66,8 +66,9 @@ if TYPE_CHECKING:
 
 LOG: Final = room("window")
 
-ERASED_MEANWHILE: Final = 3
-"""How often a window is rebuilt because one of its messages was erased meanwhile."""
+ERASED_MEANWHILE: Final = 8
+"""How often a window is rebuilt because one of its messages was erased meanwhile: where another
+thread erases one after the other, a few times do not do."""
 
 
 class Windows:

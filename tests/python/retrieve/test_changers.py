@@ -110,6 +110,26 @@ def test_another_branch_has_its_own_changes(log):
     assert log.newer(old) == new
 
 
+def test_one_that_has_left_the_path_changes_nothing_before_the_path_is_read_again(log):
+    said = [
+        "The review of the harbour plan is on 3 May 2023.",
+        "The review of the harbour plan moved to 9 May 2023, in the boathouse meeting.",
+        "The boathouse meeting moved to 12 May 2023.",
+    ]
+    messages = [{"role": "user", "content": text} for text in said]
+    old, new, newest = log.chat.append(messages)
+    assert log.newer(old) == newest
+    engine = log.memory._handle.engine
+    log.chat.sync(messages[:2])
+    with engine.lock:
+        ledger = engine.owner(old)
+        found = ledger.changers.newer(ledger.entries[old])
+    assert found.id == new
+    log.chat.sync([messages[0], {"role": "user", "content": "The boat was painted."}])
+    with engine.lock:
+        assert ledger.changers.newer(ledger.entries[old]) is None
+
+
 def test_older_messages_of_a_long_path_are_read_a_few_at_a_time(log, monkeypatch):
     monkeypatch.setattr(changers, "MOST", 8)
     monkeypatch.setattr(changers, "MORE", 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from preparing import opened, shown, talk
 
@@ -9,6 +11,7 @@ from warmset import Memory
 from warmset.errors import NotFound
 from warmset.pick import Picks
 from warmset.receipts import Spooled
+from warmset.window.pipeline import Windows
 
 
 @pytest.mark.parametrize("erased", ["turn", "conversation"])
@@ -75,3 +78,22 @@ def test_a_summary_of_what_is_erased_while_a_picker_thinks_is_not_shown(
         assert "Zanzibar" not in str(window.messages)
         assert len(asked) == 2
         assert window.report.picked
+
+
+@pytest.mark.parametrize(("times", "made"), [(8, True), (9, False)])
+def test_a_window_is_rebuilt_several_times_while_messages_are_erased(monkeypatch, times, made):
+    build, left = Windows._window, [times]
+
+    def interrupted(self, conversation, ask):
+        if left[0]:
+            left[0] -= 1
+            raise NotFound("it was erased meanwhile")
+        return build(self, conversation, ask)
+
+    monkeypatch.setattr(Windows, "_window", interrupted)
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        chat.append([{"role": "user", "content": "The boat is red."}])
+        with nullcontext() if made else pytest.raises(NotFound):
+            assert "red" in str(chat.window("Which boat?", budget=500).messages)
+    assert left == [0]

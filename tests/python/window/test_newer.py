@@ -12,6 +12,7 @@ from warmset.messages import Facts, validate
 from warmset.options import SMALL_BUDGET
 from warmset.retrieve import changers
 from warmset.state.entry import Entry
+from warmset.window import stages
 from warmset.window.newer import newer_first
 
 WORDS = ["crane", "steel", "lamp", "teapot", "garden", "bicycle", "umbrella", "boat", "saddle"]
@@ -246,6 +247,31 @@ def test_the_newer_one_stands_before_the_older_one_in_the_order_of_leaving():
     assert [unit[0].id for unit in ordered] == [9, 2, 1, 4]
     both = newer_first([(one(1), one(4)), (one(2), one(3))], {1: one(2), 3: one(4)})
     assert len(both) == 2, "units that changed each other end the search"
+
+
+def test_a_path_that_is_cut_while_quotes_are_chosen_gives_a_window(monkeypatch):
+    """What changed a value may have left the path when it is looked for."""
+    boats = [said("user", f"The port is {at}.") for at in range(30)]
+    change = said("user", "Change the port to 9999.")
+    rest = [said("assistant", f"ok {at} " * 20) for at in range(10)]
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        chat.sync([*boats, change, *rest])
+        new = chat.ids[len(boats)]
+        choose, cuts = stages.choose_quotes, []
+
+        def cut(*given):
+            units = [unit for unit in choose(*given) if all(one.id != new for one in unit)]
+            if not cuts:
+                cuts.append(chat.sync(boats[:28]))
+            return tuple(units)
+
+        monkeypatch.setattr(stages, "choose_quotes", cut)
+        made = chat.window("What is the port?", budget=900)
+        assert cuts
+        assert made.report.picked
+        assert f"#{new}" not in text_of(made)
+        assert made.tokens <= 900
 
 
 def test_a_change_said_before_a_restart_is_found_by_and_by(tmp_path, monkeypatch):
