@@ -11,7 +11,9 @@ const DIM_FROM: usize = 32;
 
 /// Rows that a search is expected to ask for.
 const FEW: usize = 12;
-const MANY: usize = 256;
+
+/// Rows that a search asks for where others choose from them.
+pub(in crate::hot) const POOL: usize = 256;
 
 /// Fewer rows than this are scanned in full, and so are fewer than so many times k.
 pub(in crate::hot) const ROWS_FROM: usize = 256;
@@ -102,7 +104,7 @@ impl Head {
     ) -> Option<Model> {
         match self {
             Self::Auto | Self::Pool => {
-                let k = if self == Self::Pool { MANY } else { FEW };
+                let k = if self == Self::Pool { POOL } else { FEW };
                 let model = cheapest(scanner, dim, sample, (rows, k));
                 let same = model.name() == now.name() && !matches!(model, Model::Projected(_));
                 (!same).then_some(model)

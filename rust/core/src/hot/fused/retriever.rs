@@ -8,6 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::hot::catalog::{Catalog, Selection, Slot, Ties};
+use crate::hot::codes::head::POOL;
 use crate::hot::file::Saved;
 use crate::hot::filter::{Filter, Labels};
 use crate::hot::fused::fusion::{Candidate, Fusion};
@@ -21,9 +22,6 @@ use crate::hot::vectors::floats::Precision;
 use crate::hot::vectors::metric::Metric;
 use crate::hot::vectors::rows::Rows;
 use crate::simd::{Lanes, Scanner, Tier};
-
-/// Entries that each of the two searches brings into the pool.
-const POOL: usize = 256;
 
 /// Slots, ascending, each with what one search gave it.
 type Hits = Vec<(Slot, f32)>;
