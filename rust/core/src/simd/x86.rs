@@ -3,9 +3,9 @@
 //! `x86_codes` and `x86_quantise`.
 
 use std::arch::x86_64::{
-    __m128i, __m256, __m256i, __m512, __m512i, _MM_HINT_T1, _mm_loadu_si128, _mm_prefetch,
-    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_loadu_ps,
-    _mm512_loadu_si512, _mm512_storeu_ps, _mm512_storeu_si512,
+    __m256, __m256i, __m512, __m512i, _MM_HINT_T1, _mm_prefetch, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_loadu_ps, _mm512_loadu_si512,
+    _mm512_storeu_ps, _mm512_storeu_si512,
 };
 
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
@@ -231,22 +231,6 @@ pub(super) fn store_halves(out: &mut Lanes, low: __m256, high: __m256) {
     unsafe { _mm256_storeu_ps(first.as_mut_ptr(), low) }
     // SAFETY: `last` is eight floats long: it is the second half of a block of sixteen.
     unsafe { _mm256_storeu_ps(last.as_mut_ptr(), high) }
-}
-
-/// Eight values in half precision.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn load_128(values: &[u16; 8]) -> __m128i {
-    // SAFETY: `values` is 16 bytes long.
-    unsafe { _mm_loadu_si128(values.as_ptr().cast()) }
-}
-
-/// Sixteen values in half precision.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn load_narrow(values: &[u16; 16]) -> __m256i {
-    // SAFETY: `values` is 32 bytes long.
-    unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
 }
 
 #[inline]

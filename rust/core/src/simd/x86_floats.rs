@@ -6,13 +6,13 @@
 
 use std::arch::x86_64::{
     __m128, __m256, __m512, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps,
-    _mm256_add_ps, _mm256_castpd_ps, _mm256_castps256_ps128, _mm256_cvtph_ps,
-    _mm256_extractf128_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd,
-    _mm512_castps512_ps256, _mm512_cvtph_ps, _mm512_extractf64x4_pd, _mm512_mul_ps,
-    _mm512_setzero_ps,
+    _mm256_add_ps, _mm256_castpd_ps, _mm256_castps256_ps128, _mm256_castsi256_si128,
+    _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256, _mm256_mul_ps,
+    _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cvtph_ps,
+    _mm512_extractf64x4_pd, _mm512_mul_ps, _mm512_setzero_ps,
 };
 
-use super::x86::{load_128, load_block, load_halves, load_narrow, store_block, store_halves};
+use super::x86::{load_256, load_block, load_halves, store_block, store_halves};
 use super::{Halves, Lanes};
 
 /// Rows that are scored side by side.
@@ -117,10 +117,10 @@ pub(super) fn dot_rows_avx512(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) 
 pub(super) fn widen_avx2(blocks: &[Halves], out: &mut Vec<Lanes>) {
     out.extend(blocks.iter().map(|block| {
         let mut wide = Lanes::ZERO;
-        if let ([low, high], []) = block.0.as_chunks::<8>() {
-            let (low, high) = (load_128(low), load_128(high));
-            store_halves(&mut wide, _mm256_cvtph_ps(low), _mm256_cvtph_ps(high));
-        }
+        let both = load_256(bytemuck::cast_ref(&block.0));
+        let low = _mm256_castsi256_si128(both);
+        let high = _mm256_extracti128_si256::<1>(both);
+        store_halves(&mut wide, _mm256_cvtph_ps(low), _mm256_cvtph_ps(high));
         wide
     }));
 }
@@ -129,7 +129,10 @@ pub(super) fn widen_avx2(blocks: &[Halves], out: &mut Vec<Lanes>) {
 pub(super) fn widen_avx512(blocks: &[Halves], out: &mut Vec<Lanes>) {
     out.extend(blocks.iter().map(|block| {
         let mut wide = Lanes::ZERO;
-        store_block(&mut wide, _mm512_cvtph_ps(load_narrow(&block.0)));
+        store_block(
+            &mut wide,
+            _mm512_cvtph_ps(load_256(bytemuck::cast_ref(&block.0))),
+        );
         wide
     }));
 }
