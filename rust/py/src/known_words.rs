@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use warmset_core::text::runs;
 
 use crate::convert::text as text_of;
 
@@ -41,22 +42,10 @@ impl KnownWords {
         text: Bound<'py, PyString>,
     ) -> Vec<&Bound<'py, PyString>> {
         let text = text_of(&text);
-        let runs = text.as_bytes().chunk_by(|one, next| {
-            let kind = kind(*one);
-            kind.is_some() && kind == self::kind(*next)
-        });
-        runs.filter(|run| run.len() <= self.longest)
+        runs(&text)
+            .filter(|run| run.len() <= self.longest)
             .filter_map(|run| self.known.get(run))
             .map(|word| word.bind(py))
             .collect()
-    }
-}
-
-/// What a byte may be in a run of; none stands alone.
-fn kind(byte: u8) -> Option<bool> {
-    match byte {
-        b'a'..=b'z' => Some(true),
-        b'0'..=b'9' => Some(false),
-        _ => None,
     }
 }

@@ -48,27 +48,20 @@ impl Quoter {
         summary: usize,
         encoding: &str,
     ) -> PyResult<Self> {
-        let words = |set: &'_ Vec<PyBackedStr>| -> Vec<String> {
-            set.iter().map(|word| (**word).to_owned()).collect()
-        };
-        let dated: Vec<Vec<Vec<String>>> = dated
-            .iter()
-            .map(|sets| sets.iter().map(words).collect())
-            .collect();
         let dated = dated.iter().map(|sets| {
             let sets = sets.iter();
-            sets.map(|set| set.iter().map(String::as_str))
+            sets.map(|set| set.iter().map(|word| &**word))
         });
         let names = Names::new(starters.iter().map(|word| &**word), names);
         let rules = Rules {
-            signs,
-            tags,
+            signs: signs.chars().collect(),
+            tags: tags.into(),
             quoted,
             described,
             summary,
         };
         Ok(Self {
-            quotes: Quotes::new(Needs::new(dated), names, &rules),
+            quotes: Quotes::new(Needs::new(dated), names, rules),
             encoding: Encoding::named(encoding).map_err(raise)?,
         })
     }
@@ -85,9 +78,7 @@ impl Quoter {
         store: &Bound<'_, ColdStore>,
         messages: Vec<(Id, String)>,
     ) -> Vec<Option<Line>> {
-        self.made(py, store, &messages, |head, text| {
-            self.quotes.quote(head, text)
-        })
+        self.made(py, store, &messages, Quotes::quote)
     }
 
     /// Describe messages of a store in a line each; see `quotes`.
@@ -98,9 +89,7 @@ impl Quoter {
         store: &Bound<'_, ColdStore>,
         messages: Vec<(Id, String)>,
     ) -> Vec<Option<Line>> {
-        self.made(py, store, &messages, |head, text| {
-            self.quotes.line(head, text)
-        })
+        self.made(py, store, &messages, Quotes::line)
     }
 }
 
@@ -110,13 +99,13 @@ impl Quoter {
         py: Python<'_>,
         store: &Bound<'_, ColdStore>,
         messages: &[(Id, String)],
-        make: impl Fn(&str, &str) -> Option<String> + Sync,
+        make: fn(&Quotes, &str, &str) -> Option<String>,
     ) -> Vec<Option<Line>> {
         let store = &store.get().store;
         py.detach(|| {
             let one = |(id, head): &(Id, String)| {
                 let record = store.get(Seq(id.0)).ok()?;
-                let text = make(head, &plain_text(&record.payload)?)?;
+                let text = make(&self.quotes, head, &plain_text(&record.payload)?)?;
                 let tokens = self.encoding.count(&text);
                 Some((text, tokens))
             };

@@ -9,13 +9,13 @@ fn quotes() -> Quotes {
         vec![vec!["in"], vec!["#year"], vec!["7", "12"]],
     ];
     let rules = Rules {
-        signs: "<‹",
-        tags: "ek",
+        signs: vec!['<', '‹'],
+        tags: b"ek".to_vec(),
         quoted: 40,
         described: 60,
         summary: 10,
     };
-    Quotes::new(Needs::new(dates), Names::new(["then"], 3), &rules)
+    Quotes::new(Needs::new(dates), Names::new(["then"], 3), rules)
 }
 
 fn quoted(text: &str) -> Option<String> {

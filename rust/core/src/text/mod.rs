@@ -9,6 +9,6 @@ mod plain;
 mod quotes;
 
 pub use names::Names;
-pub use needs::Needs;
+pub use needs::{Needs, runs};
 pub use plain::plain_text;
 pub use quotes::{Quotes, Rules};

@@ -29,7 +29,7 @@ impl Needs {
             let mut all = 0;
             for (at, set) in sets.into_iter().enumerate().take(64) {
                 let words: Vec<&str> = set.into_iter().collect();
-                if words.iter().any(|word| !is_run(word.as_bytes())) {
+                if !words.iter().all(|word| is_run(word)) {
                     continue;
                 }
                 let bit = 1 << at;
@@ -52,10 +52,7 @@ impl Needs {
     pub fn any_in(&self, text: &str) -> bool {
         let mut there = vec![0; self.all.len()];
         let lower = text.to_ascii_lowercase();
-        let runs = lower
-            .as_bytes()
-            .chunk_by(|one, next| kind(*one).is_some() && kind(*one) == kind(*next));
-        for run in runs.filter(|run| run.len() <= self.longest) {
+        for run in runs(&lower).filter(|run| run.len() <= self.longest) {
             for (phrase, bit) in self.known.get(run).into_iter().flatten() {
                 if let Some(there) = there.get_mut(*phrase) {
                     *there |= bit;
@@ -66,10 +63,16 @@ impl Needs {
     }
 }
 
+/// The words of a text: letters of ASCII in lower case, or digits; every other byte stands alone.
+pub fn runs(text: &str) -> impl Iterator<Item = &[u8]> {
+    let bytes = text.as_bytes();
+    bytes.chunk_by(|one, next| kind(*one).is_some() && kind(*one) == kind(*next))
+}
+
 /// Whether a word is one that texts are cut into.
-fn is_run(word: &[u8]) -> bool {
-    let first = word.first().and_then(|byte| kind(*byte));
-    first.is_some() && word.iter().all(|byte| kind(*byte) == first)
+fn is_run(word: &str) -> bool {
+    let first = word.bytes().next().and_then(kind);
+    first.is_some() && word.bytes().all(|byte| kind(byte) == first)
 }
 
 /// What a byte may be in a run of; none stands alone.

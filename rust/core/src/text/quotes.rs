@@ -1,7 +1,5 @@
 //! How a turn stands in a window, where its text is plain: as a quote, and as a line of the index.
 
-use std::borrow::Cow;
-
 use crate::text::names::{Names, is_space};
 use crate::text::needs::Needs;
 
@@ -10,11 +8,11 @@ const LOWERED: [char; 2] = ['\u{130}', '\u{212a}'];
 
 /// What a text may not have, or it is not plain.
 #[derive(Debug)]
-pub struct Rules<'a> {
+pub struct Rules {
     /// Signs that may begin a tag; of those in ASCII that is `<` alone.
-    pub signs: &'a str,
+    pub signs: Vec<char>,
     /// Letters that the names of tags begin with, in lower case.
-    pub tags: &'a str,
+    pub tags: Vec<u8>,
     /// Bytes of a quoted text at most.
     pub quoted: usize,
     /// Bytes of a text at most that is described in a line.
@@ -28,25 +26,17 @@ pub struct Rules<'a> {
 pub struct Quotes {
     dates: Needs,
     names: Names,
-    signs: Vec<char>,
-    tags: Box<[u8]>,
-    quoted: usize,
-    described: usize,
-    summary: usize,
+    rules: Rules,
 }
 
 impl Quotes {
     /// Quotes texts that have none of the phrases, and describes them with the names in them.
     #[must_use]
-    pub fn new(dates: Needs, names: Names, rules: &Rules<'_>) -> Self {
+    pub fn new(dates: Needs, names: Names, rules: Rules) -> Self {
         Self {
             dates,
             names,
-            signs: rules.signs.chars().collect(),
-            tags: rules.tags.as_bytes().into(),
-            quoted: rules.quoted,
-            described: rules.described,
-            summary: rules.summary,
+            rules,
         }
     }
 
@@ -54,25 +44,20 @@ impl Quotes {
     /// not plain.
     #[must_use]
     pub fn quote(&self, head: &str, text: &str) -> Option<String> {
-        if text.len() > self.quoted || !self.is_plain(head) || head.contains('\n') {
+        if text.len() > self.rules.quoted || !self.is_head(head) {
             return None;
         }
         if !self.is_plain(text) || self.may_be_dated(text) {
             return None;
         }
-        let text = if text.contains('\n') {
-            Cow::Owned(text.replace('\n', "\n  "))
-        } else {
-            Cow::Borrowed(text)
-        };
-        Some([head, ": ", &text, "\n"].concat())
+        Some([head, ": ", &text.replace('\n', "\n  "), "\n"].concat())
     }
 
     /// The beginning of a text behind its head, and the names in the text that are not in its beginning.
     /// None where the text is not plain.
     #[must_use]
     pub fn line(&self, head: &str, text: &str) -> Option<String> {
-        if text.len() > self.described || !self.is_plain(head) || head.contains('\n') {
+        if text.len() > self.rules.described || !self.is_head(head) {
             return None;
         }
         let names = self.names.of(text)?;
@@ -99,7 +84,7 @@ impl Quotes {
     /// Appends the beginning of a text, its white space collapsed. It has none that is not in ASCII.
     fn summarise(&self, text: &str, out: &mut String) {
         let start = out.len();
-        let mut left = self.summary;
+        let mut left = self.rules.summary;
         let words = text.split(|one| u8::try_from(one).is_ok_and(is_space));
         for word in words.filter(|word| !word.is_empty()) {
             if out.len() > start {
@@ -119,6 +104,11 @@ impl Quotes {
         }
     }
 
+    /// Whether a head is plain, and one line.
+    fn is_head(&self, head: &str) -> bool {
+        self.is_plain(head) && !head.contains('\n')
+    }
+
     /// Whether no reader sees another end of a line than `\n`, and no sign begins a tag.
     fn is_plain(&self, text: &str) -> bool {
         let ends = |one: char| {
@@ -132,7 +122,7 @@ impl Quotes {
 
     fn has_sign(&self, text: &str) -> bool {
         if !text.is_ascii() {
-            return text.contains(self.signs.as_slice());
+            return text.contains(self.rules.signs.as_slice());
         }
         // A name may be written with dashes before it, and with characters that nobody sees.
         let seen = |one: &&u8| !matches!(one, 0..=b' ' | 0x7f | b'-' | b'_' | b'/' | b'\\');
@@ -140,7 +130,7 @@ impl Quotes {
         while let Some(at) = rest.iter().position(|one| *one == b'<') {
             rest = rest.get(at + 1..).unwrap_or_default();
             let first = rest.iter().find(seen).map(u8::to_ascii_lowercase);
-            if first.is_some_and(|first| self.tags.contains(&first)) {
+            if first.is_some_and(|first| self.rules.tags.contains(&first)) {
                 return true;
             }
         }
