@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from warmset._core import count_text
@@ -16,7 +17,7 @@ from warmset.text.timestamps import day_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from warmset._core import ColdStore
+    from warmset._core import ColdStore, Quoter
     from warmset.state.entry import Entry
     from warmset.text.changes import Statements
     from warmset.text.superseding import Topic
@@ -74,7 +75,6 @@ class Cards:
         self._described = described
         self._store = store
         self._encoding = encoding
-        self._quoter = quoter(encoding)
         self._young: dict[_Key, Line] = {}
         self._old: dict[_Key, Line] = {}
         self._characters = 0
@@ -83,6 +83,10 @@ class Cards:
         self._stated: _Known[Statements] = _Known(STATEMENTS)
         self._changing: _Known[bool] = _Known(STATEMENTS)
         self._dated: _Known[list[tuple[str, str]]] = _Known(STATEMENTS)
+
+    @cached_property
+    def _quoter(self) -> Quoter:
+        return quoter(self._encoding)
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
@@ -111,15 +115,17 @@ class Cards:
 
     def make_quotes(self, entries: Iterable[Entry]) -> None:
         """Quote messages together, which is sooner, as far as they are plain; see `quoter`."""
-        if (store := self._store) is not None and (missing := self._missing(entries)):
-            wanted = [(one.id, head(one)) for one in missing]
-            self._together(wanted, 1, lambda: self._quoter.quotes(store, wanted))
+        wanted = [(one.id, head(one)) for one in entries if self._lacks(one.id)]
+        self._together(wanted, 1, self._quoter.quotes)
 
     def make_lines(self, entries: Iterable[Entry]) -> None:
         """Make messages' lines in the index together; see `make_quotes`."""
-        if (store := self._store) is not None and (missing := self._missing(entries, sign=-1)):
-            wanted = [(one.id, head(one, flagged=True)) for one in missing if not one.described]
-            self._together(wanted, -1, lambda: self._quoter.lines(store, wanted))
+        wanted = [
+            (one.id, head(one, flagged=True))
+            for one in entries
+            if not one.described and self._lacks(-one.id)
+        ]
+        self._together(wanted, -1, self._quoter.lines)
 
     def topics(self, entry: Entry) -> tuple[Topic, ...]:
         """Return what a decision is about."""
@@ -169,18 +175,19 @@ class Cards:
         for known in (self._topics, self._stated, self._changing, self._dated):
             known.clear()
 
-    def _missing(self, entries: Iterable[Entry], *, sign: int = 1) -> list[Entry]:
-        """Return the messages of which nothing is kept; lines have the sign -1."""
-        young, old = self._young, self._old
-        return [one for one in entries if (key := sign * one.id) not in young and key not in old]
+    def _lacks(self, key: _Key) -> bool:
+        """Return whether nothing is kept under a key."""
+        return key not in self._young and key not in self._old
 
     def _together(
         self,
         wanted: Sequence[tuple[int, str]],
         sign: int,
-        make: Callable[[], list[tuple[str, int] | None]],
+        make: Callable[[ColdStore, Sequence[tuple[int, str]]], list[tuple[str, int] | None]],
     ) -> None:
-        cleared, made = self._cleared, make()
+        if self._store is None or not wanted:
+            return
+        cleared, made = self._cleared, make(self._store, wanted)
         if cleared != self._cleared:
             return
         for (id_, _), line in zip(wanted, made, strict=True):
