@@ -35,6 +35,7 @@ __all__ = [
     "SavedTurns",
     "Sayings",
     "SearchExplanation",
+    "SearchSignals",
     "Turns",
     "TurnsDraft",
     "Units",
@@ -47,6 +48,7 @@ __all__ = [
     "keep_worthy",
     "leave_lowest",
     "lock_file",
+    "may_say",
     "message_keys",
     "pack",
     "pack_batch",
@@ -429,6 +431,15 @@ class HotIndex:
     ) -> SearchExplanation: ...
 
 @final
+class SearchSignals:
+    def __new__(cls, columns: Sequence[Sequence[float]]) -> SearchSignals: ...
+    def __len__(self) -> int: ...
+    def column(self, signal: int) -> NDArray[np.float32]: ...
+    def row(self, hit: int) -> list[float]: ...
+    def match_by(self, dense: float, lexical: float, least: float) -> bool: ...
+    def __reduce__(self) -> tuple[Any, tuple[list[list[float]]]]: ...
+
+@final
 class SearchExplanation:
     @property
     def ids(self) -> NDArray[np.uint64]: ...
@@ -520,7 +531,7 @@ class Retriever:
         where: Any,
         weights: Any,
         cue: Any,
-    ) -> tuple[NDArray[np.uint64], NDArray[np.float32], list[NDArray[np.float32]]]: ...
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], SearchSignals]: ...
 
 @final
 class Held:
@@ -691,6 +702,7 @@ class Quoter:
         cls,
         *,
         dated: Sequence[Sequence[Sequence[str]]],
+        reach: int,
         starters: Sequence[str],
         names: int,
         signs: str,
@@ -782,6 +794,7 @@ def pack_batch(
     offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def plain_json(value: object) -> bytes | None: ...
+def may_say(store: ColdStore, ids: Sequence[int], stems: Sequence[str]) -> list[bool]: ...
 def rank_groups(
     ids: NDArray[np.int64],
     values: NDArray[np.float64],

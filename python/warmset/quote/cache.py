@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from warmset._core import count_text
+from warmset._core import count_text, may_say
 from warmset.quote.format import day_line, head, index_line, quote
 from warmset.quote.plain import quoter
-from warmset.text.changes import changes_value, statements
+from warmset.text.changes import changes_value, statements, supersedes
 from warmset.text.features import SPEAKING
 from warmset.text.resolved_dates import resolved
 from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from warmset._core import ColdStore, Quoter
     from warmset.state.entry import Entry
@@ -146,6 +146,16 @@ class Cards:
     def statements(self, entry: Entry) -> Statements:
         """Return the values that a message states and changes; see `statements`."""
         return self._stated.of(entry, lambda: statements(self._read(entry.id), _who(entry)))
+
+    def changed_by(self, entry: Entry, later: Statements) -> bool:
+        """Return whether a later message changes a value that one states; see `supersedes`."""
+        return supersedes(later, self._read(entry.id), _who(entry))
+
+    def may_say(self, ids: Sequence[int], stems: Collection[str]) -> Sequence[bool]:
+        """Return which messages may have a word with one of some stems; see `_core.may_say`."""
+        if self._store is None:
+            return [True] * len(ids)
+        return may_say(self._store, ids, list(stems))
 
     def quotes(self, entries: Iterable[Entry], changed: Mapping[int, str] = NONE) -> list[Line]:
         """Quote messages in order, with a line for the day wherever it changes.

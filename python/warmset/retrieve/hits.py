@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from warmset._support.shown import plain, table
+from warmset.options import MIN_MATCH
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
+    from warmset._core import SearchSignals
     from warmset.engine.engine import Engine
+    from warmset.options import Weights
 
 SIGNALS: Final = (
     "dense",
@@ -95,7 +97,7 @@ class Found(Sequence[Hit]):
     def __init__(
         self,
         engine: Engine,
-        columns: tuple[NDArray[Any], NDArray[Any], Sequence[NDArray[Any]]],
+        columns: tuple[NDArray[np.int64], NDArray[np.float64], SearchSignals],
         *,
         by: str,
         why: str | None,
@@ -103,10 +105,10 @@ class Found(Sequence[Hit]):
     ) -> None:
         self._engine: Engine | None = engine
         self._hits: list[Hit] = []
-        self.columns = columns[0].astype(np.int64), columns[1].astype(np.float64)
-        self.ids: list[int] = columns[0].tolist()
-        self.scores: list[float] = columns[1].tolist()
-        self._terms = columns[2]
+        ids, scores, self._signals = columns
+        self.columns = ids, scores
+        self.ids: list[int] = ids.tolist()
+        self.scores: list[float] = scores.tolist()
         self.by = by
         self.why = why
         self.pending = pending
@@ -139,11 +141,16 @@ class Found(Sequence[Hit]):
 
     def signal(self, name: str) -> NDArray[np.float32]:
         """Return the value of a signal for each hit, before its weight."""
-        return self._terms[SIGNALS.index(name)]
+        return self._signals.column(SIGNALS.index(name))
 
     def terms(self, at: int) -> dict[str, float]:
         """Return the value of each signal for a hit, before its weight."""
-        return {name: float(column[at]) for name, column in zip(SIGNALS, self._terms, strict=True)}
+        return dict(zip(SIGNALS, self._signals.row(at), strict=True))
+
+    def matches(self, weights: Weights) -> bool:
+        """Return whether the best hits are on the subject, by meaning and words together."""
+        least = MIN_MATCH * weights.dense
+        return self._signals.match_by(weights.dense, weights.lexical, least)
 
     def _hit(self, at: int) -> Hit:
         if self._engine is None:

@@ -227,15 +227,64 @@ def superseded(earlier: Statements, later: Statements) -> bool:
         later: The later one.
     """
     return any(
-        _changes_it(one, change, earlier) for change in later.changes for one in earlier.stated
+        _changes_it(one, change) and not _says(earlier, change.new)
+        for change in later.changes
+        for one in earlier.stated
     )
 
 
-def _changes_it(one: Stated, change: Change, earlier: Statements) -> bool:
+def supersedes(later: Statements, text: str, role: str) -> bool:
+    """Return whether a turn changes a value that an earlier one states; see `superseded`.
+
+    Of the earlier turn only those sentences are read that may state such a value.
+
+    Args:
+        later: The later turn.
+        text: The text of the earlier turn.
+        role: Its role.
+    """
+    wanted = subjects(later)
+    if role not in SPEAKING or not wanted:
+        return False
+    clauses, kinds = Clauses(text[:READ].replace("’", "'")), {one.new.kind for one in later.changes}
+    parts = clauses.sentences
+    for at, sentence in enumerate(parts):
+        near = " ".join(parts[max(at - 1, 0) : at + 2])
+        if not _may_speak_of(near, wanted) or kinds.isdisjoint(clauses.kinds(at)):
+            continue
+        if not sets(sentence):
+            continue
+        if any(_changes_it(one, two) for one in clauses.stated(at) for two in later.changes):
+            return superseded(statements(text, role), later)
+    return False
+
+
+def subjects(later: Statements) -> frozenset[str]:
+    """Return the stems one of which a text has if a turn changes a value that it states."""
+    return frozenset(
+        stem_
+        for one in later.changes
+        for stem_ in (one.new.around if one.old else one.new.words)
+        if _tells(stem_)
+    )
+
+
+def _may_speak_of(text: str, stems: frozenset[str]) -> bool:
+    """Return whether a text has a word with one of some stems; that is known at once.
+
+    A stem is the beginning of its word in lower case, which beyond ASCII depends on what is beside
+    it.
+    """
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return any(one in lower for one in stems)
+
+
+def _changes_it(one: Stated, change: Change) -> bool:
+    """Return whether a change replaces a value, if its turn does not state the new one as well."""
     new = change.new
     if one.kind != new.kind or one.text == new.text:
-        return False
-    if any(other.kind == new.kind and other.text == new.text for other in earlier.stated):
         return False
     if _conflict(one, new):
         return False
@@ -245,6 +294,10 @@ def _changes_it(one: Stated, change: Change, earlier: Statements) -> bool:
     if change.old:
         return one.text in change.old
     return sum(map(_weight, shared)) >= ENOUGH * sum(map(_weight, new.words))
+
+
+def _says(earlier: Statements, new: Stated) -> bool:
+    return any(one.kind == new.kind and one.text == new.text for one in earlier.stated)
 
 
 def _conflict(one: Stated, other: Stated) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset.text.stopwords import EMPTY, NO_NAMES, OPENERS
 from warmset.text.values import CALENDAR, NUMBERS, UNITS, values_in
+
+if TYPE_CHECKING:
+    from warmset.text.values import Found
 
 _WEIGHS: Final = re.compile(
     r"\b(?:could|would|might|maybe|perhaps|what if|what about|how about|suggest(?:ed|s|ion)?"
@@ -101,7 +104,12 @@ class Clauses:
         self.sentences: Final = [part for part in _SENTENCE.split(text) if part]
         self._stems: dict[str, str] = {}
         self._words: dict[int, list[_Word]] = {}
+        self._values: dict[int, list[Found]] = {}
         self._stated: dict[int, list[Stated]] = {}
+
+    def kinds(self, at: int) -> frozenset[str]:
+        """Return the kinds of the values of the sentence at a position; that costs little."""
+        return frozenset(_kind(one.kind) for one in self._values_of(at))
 
     def stated(self, at: int) -> list[Stated]:
         """Return the values of the sentence at a position, in order."""
@@ -111,8 +119,7 @@ class Clauses:
         return known
 
     def _read(self, at: int) -> list[Stated]:
-        sentence = self.sentences[at]
-        found = values_in(sentence)
+        sentence, found = self.sentences[at], self._values_of(at)
         if not found:
             return []
         words, beside, names = self._words_of(at), self._beside(at), _names(sentence)
@@ -137,6 +144,12 @@ class Clauses:
             said = said or frozenset(one.stem for one in there if one.stem and one.start >= end)
             out.append(Stated(kind, text, start, end, said, around, names, beside))
         return out
+
+    def _values_of(self, at: int) -> list[Found]:
+        known = self._values.get(at)
+        if known is None:
+            known = self._values[at] = values_in(self.sentences[at])
+        return known
 
     def _without(self, sentence: str, words: list[_Word], start: int, end: int) -> list[_Word]:
         """Return the words of a sentence without a value, which may be part of one: "30-minute"."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from warmset._core import rank_groups
-from warmset.options import DECISIONS, MIN_MATCH, least_score
+from warmset.options import DECISIONS, least_score
 from warmset.state.ledger import columns_of
 
 if TYPE_CHECKING:
@@ -202,11 +202,10 @@ def _above(scores: list[float], least: float) -> int:
 
 
 def _nothing_matches(found: Found, weights: Weights) -> bool:
-    """Return whether even the best hits are on another subject, by meaning and words together.
+    """Return whether even the best hits are on another subject; see `Found.matches`.
 
     Without vectors there is no such limit: few words of a question may be those of its answer.
     """
     if found.by != "fused" or not len(found):
         return False
-    best = weights.dense * found.signal("dense") + weights.lexical * found.signal("lexical")
-    return bool(best.max() < MIN_MATCH * weights.dense)
+    return not found.matches(weights)

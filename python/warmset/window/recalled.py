@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect
-    from warmset.retrieve.hits import Found
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
     from warmset.store.derived import Made
@@ -201,7 +200,7 @@ def _turns(
         wait=options.wait,
     )
     least = least_score(found.scores)
-    if found.by == "fused" and not _matches(found, searcher):
+    if found.by == "fused" and not found.matches(searcher.weights):
         least = float("inf")
     good, rest = list[Memo](), list[Memo]()
     for id_, score in zip(found.ids[:MOST], found.scores[:MOST], strict=True):
@@ -212,15 +211,6 @@ def _turns(
         if memo is not None:
             (good if score >= least else rest).append(memo)
     return good, rest
-
-
-def _matches(found: Found, searcher: Searcher) -> bool:
-    """Return whether the best hits are on the subject; see `candidates`."""
-    if not len(found):
-        return False
-    weights = searcher.weights
-    best = weights.dense * found.signal("dense") + weights.lexical * found.signal("lexical")
-    return bool(best.max() >= MIN_MATCH * weights.dense)
 
 
 def kept(memos: Iterable[Memo]) -> Chosen:

@@ -44,7 +44,9 @@ mod pack;
 mod plain_json;
 mod quoter;
 mod retriever;
+mod said;
 mod saved_turns;
+mod search_signals;
 mod signals;
 mod simd;
 mod tokens;
@@ -107,7 +109,11 @@ mod _core {
     #[pymodule_export]
     use super::retriever::Retriever;
     #[pymodule_export]
+    use super::said::may_say;
+    #[pymodule_export]
     use super::saved_turns::{SavedTurns, TurnsDraft};
+    #[pymodule_export]
+    use super::search_signals::SearchSignals;
     #[pymodule_export]
     use super::simd::{simd_tier, simd_tiers};
     #[pymodule_export]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::RwLockWriteGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use warmset_core::cold::Read;
 use warmset_core::file;
-use warmset_core::hot::{Coverage, Days, Labels, Precision, Scored, Traits, terms};
+use warmset_core::hot::{Coverage, Days, Labels, Precision, Traits, terms};
 
 use crate::cold_options::Word;
 use crate::cold_store::ColdStore;
@@ -17,6 +17,7 @@ use crate::convert::{filter, matrix, text};
 use crate::error::raise;
 use crate::guarded::Guarded;
 use crate::hot_arguments::positive;
+use crate::search_signals::SearchSignals;
 use crate::signals::run;
 
 /// How exactly the rows of a memory are kept.
@@ -28,29 +29,15 @@ type LabelRow = (u32, u32, u32, u32, u16, u16, i64, bool);
 /// The days that an entry speaks of, the first and the last of each range, since 1970.
 type DayRows = Vec<Days>;
 
-/// Ids, scores, and one column a signal.
+/// Ids, scores, and what each signal gave.
 type Columns<'py> = (
-    Bound<'py, PyArray1<u64>>,
-    Bound<'py, PyArray1<f32>>,
-    Vec<Bound<'py, PyArray1<f32>>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<f64>>,
+    SearchSignals,
 );
 
 /// What a file covers, whose vectors it has, and the caller's note.
 type Loaded<'py> = (u64, String, Bound<'py, PyBytes>);
-
-/// The signals in the order of their columns, as `warmset.retrieve.hits.SIGNALS` names them.
-const SIGNALS: [fn(&Scored) -> f32; 10] = [
-    |hit| hit.dense,
-    |hit| hit.lexical,
-    |hit| hit.speaker,
-    |hit| hit.date,
-    |hit| hit.when,
-    |hit| hit.number,
-    |hit| hit.asking,
-    |hit| hit.reply,
-    |hit| hit.near,
-    |hit| hit.session,
-];
 
 /// Entries with labels, terms and vectors.
 #[pyclass(frozen, module = "warmset._core")]
@@ -289,14 +276,13 @@ impl Retriever {
                     .search(query, &cue, &filter, k, weights)
             })
             .map_err(raise)?;
-        let column = |of: fn(&Scored) -> f32| -> Bound<'py, PyArray1<f32>> {
-            found.iter().map(of).collect::<Vec<f32>>().into_pyarray(py)
-        };
-        let ids: Vec<u64> = found.iter().map(|hit| hit.id).collect();
+        let ids = found
+            .iter()
+            .map(|hit| i64::try_from(hit.id).unwrap_or(i64::MAX));
         Ok((
-            ids.into_pyarray(py),
-            column(|hit| hit.score),
-            SIGNALS.into_iter().map(column).collect(),
+            PyArray1::from_iter(py, ids),
+            PyArray1::from_iter(py, found.iter().map(|hit| f64::from(hit.score))),
+            SearchSignals::of(&found),
         ))
     }
 }

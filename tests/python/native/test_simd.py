@@ -82,7 +82,7 @@ def test_the_retriever_scores_with_the_same_bits(tier, monkeypatch):
         found = retriever.search(query, "", 30, where=warmset.Filter(), weights=DENSE, cue=Cue())
         # The query is brought to unit length; rows are taken as they are.
         expected = oracle.search(range(150), rows, oracle.unit([query])[0], 30, "ip")
-        assert oracle.same((found[0], found[2][0]), expected)
+        assert oracle.same((found[0].astype(np.uint64), found[2].column(0)), expected)
 
 
 # --- which tier ----------------------------------------------------------------------------------

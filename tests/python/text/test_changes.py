@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from warmset.text.changes import changes_value, statements, superseded
+from warmset._core import may_say
+from warmset.messages import dumps
+from warmset.native import ColdStore
+from warmset.text.changes import changes_value, statements, subjects, superseded, supersedes
 from warmset.text.clauses import Clauses
 
 CHANGED = [
@@ -71,6 +76,8 @@ UNCHANGED = [
     ("The PDF has 9 pages.", "A brief of two pages. The deadline moves again."),
     ("In 2016 the mill closed.", "The mill is now open, since 2019."),
     ("Row 17 has a wrong sign.", "I've set it to 0.8."),
+    # the new value is known
+    ("The retry limit is 5 attempts, it was 7 attempts.", "Make it 7 attempts from now on."),
     # no sign of a change
     ("The checkout timeout is 30 seconds.", "The checkout timeout is 45 seconds."),
 ]
@@ -80,7 +87,9 @@ def changes(earlier, later, roles=("user", "user")):
     first, second = (
         statements(text, role) for text, role in zip((earlier, later), roles, strict=True)
     )
-    return superseded(first, second)
+    found = superseded(first, second)
+    assert supersedes(second, earlier, roles[0]) is found
+    return found
 
 
 @pytest.mark.parametrize(("earlier", "later"), CHANGED)
@@ -109,6 +118,42 @@ def test_each_change_is_seen_at_a_glance(earlier, later):
     assert changes_value(later, "user")
     assert not changes_value(later, "tool")
     assert not changes_value(earlier, "user")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_earlier_turn_need_not_be_read_in_full(seed):
+    """And most of them not at all: the core tells which ones may be changed."""
+    rng = random.Random(seed)
+    pairs = [*CHANGED, *UNCHANGED]
+    parts = [text for pair in pairs for text in pair] + ["Ün jour.", "The boat is red.", "7"]
+    earlier = [" ".join(rng.choices(parts, k=rng.randint(1, 4))) for _ in range(60)]
+    store = ColdStore.open(None)
+    turns = [dumps({"role": "user", "content": text}) for text in earlier]
+    ids = store.append([("turn", [b"t", b"log"], b"", turn) for turn in turns])
+    found = spared = 0
+    for _, text in pairs:
+        later = statements(" ".join([text, *rng.choices(parts, k=rng.randint(0, 2))]), "user")
+        for old, may in zip(earlier, may_say(store, ids, list(subjects(later))), strict=True):
+            changed = superseded(statements(old, "user"), later)
+            assert supersedes(later, old, "user") is changed, (old, text)
+            assert may or not changed, (old, text)
+            found, spared = found + changed, spared + (not may)
+    assert found > 20
+    assert spared > 1_000
+
+
+def test_what_cannot_be_read_may_say_anything():
+    store = ColdStore.open(None)
+    said = {"role": "user", "content": "The BOAT is red."}
+    others = {**said, "name": "Ann"}, {"role": "user", "content": "Été"}
+    turns = [dumps(one) for one in (said, *others)]
+    ids = store.append([("turn", [b"t", b"log"], b"", turn) for turn in turns])
+    gone = store.append([("turn", [b"t", b"log"], b"", turns[0])])
+    store.erase(records=gone)
+    assert may_say(store, [*ids, *gone, 99], ["pump"]) == [False, True, True, True, True]
+    assert may_say(store, ids[:1], ["pump", "boat"]) == [True]
+    assert may_say(store, ids[:1], []) == [False]
+    assert may_say(store, [], ["boat"]) == []
 
 
 def test_a_tools_result_states_nothing():

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from checked_locks import alone
 from hypothesis import given, strategies as st
+from made_hits import made_hits
 from unit_facts import fact
 
 from warmset import Weights
@@ -135,22 +136,8 @@ def pool_of(scores, tokens, days, room=None, *, weights=PLAIN, more=None, by="le
         meta = TurnMeta(at=(19_000 + day) * DAY, dialect="openai")
         ledger.admit(at, b"%016d" % at, fact("user", (), (), True), meta, cost)
     order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
-    found = Hits(
-        ids=[at + 1 for at in order],
-        scores=[scores[at] for at in order],
-        columns=(
-            np.array([at + 1 for at in order], np.int64),
-            np.array([scores[at] for at in order], np.float64),
-        ),
-        by=by,
-        signal=lambda name: np.array((more or {})[name]),
-    )
+    found = made_hits([at + 1 for at in order], [scores[at] for at in order], by=by, signals=more)
     return gather(ledger, found, Picked(tuple(found.ids), "score"), weights, room)
-
-
-class Hits(SimpleNamespace):
-    def __len__(self):
-        return len(self.ids)
 
 
 def greedy(costs, room):
@@ -266,7 +253,8 @@ def test_the_cut_is_not_lowered_where_nothing_is_below_it_or_nothing_above():
 
 
 def test_hits_that_match_by_exactly_the_least_are_on_the_subject():
-    for dense, there in ((MIN_MATCH, 2), (np.nextafter(MIN_MATCH, 0), 0)):
+    least = np.float32(MIN_MATCH)  # signals are of 32 bits
+    for dense, there in ((least, 2), (np.nextafter(least, np.float32(0)), 0)):
         more = {"dense": [0.0, dense], "lexical": [0.0, 0.0]}
         pool = pool_of([0.9, 0.8], [5, 5], [0, 0], by="fused", more=more)
         assert len(pool.units) == there
@@ -289,10 +277,7 @@ def test_what_is_appended_after_the_hits_were_gathered_is_not_in_the_pool():
     admit(ledger, 1, fact("user", (), (), True))
     admit(ledger, 2, fact("assistant", ("a",), (), False))
     admit(ledger, 3, fact("user", (), (), True))
-    hits = Hits(
-        ids=[2, 3], scores=[0.9, 0.8], by="lexical",
-        columns=(np.array([2, 3], np.int64), np.array([0.9, 0.8])),
-    )  # fmt: skip
+    hits = made_hits([2, 3], [0.9, 0.8])
     picked = Picked((2, 3), "score")
     before = gather(ledger, hits, picked, PLAIN)
     call, other = ledger.live()[1], ledger.live()[2]
@@ -319,10 +304,7 @@ def test_the_first_message_may_get_a_line_and_a_picker_leaves_them_to_what_was_f
     engine, _ = shop(dict.fromkeys(range(1, 9), "boat"))
     for at in range(1, 5):
         admit(ledger, at, Facts("user", "boat", request=True))
-    hits = Hits(
-        ids=[3, 1, 4], scores=[0.9, 0.8, 0.7], by="lexical",
-        columns=(np.array([3, 1, 4], np.int64), np.array([0.9, 0.8, 0.7])),
-    )  # fmt: skip
+    hits = made_hits([3, 1, 4], [0.9, 0.8, 0.7])
     for picked in (Picked((3, 1, 4), "score"), Picked((4,), "picker")):
         pool = gather(ledger, hits, picked, PLAIN)
         held = decisions_of(engine.cards, ledger)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from bag import Bag
 from checked_locks import alone
 from hypothesis import given, strategies as st
+from made_hits import made_hits
 from unit_facts import fact
 
 from warmset import Memory, Weights
@@ -69,30 +68,14 @@ def words():
 # --- the cut --------------------------------------------------------------------------------------
 
 
-def hits(scores, *, by="lexical", signals=None):
-    count = len(scores)
-    return SimpleNamespace(
-        ids=list(range(1, count + 1)),
-        scores=scores,
-        columns=(np.arange(1, count + 1), np.array(scores, np.float64)),
-        by=by,
-        signal=lambda name: np.array(signals[name], np.float32),
-        __len__=lambda: count,
-    )
-
-
-class Stub(SimpleNamespace):
-    def __len__(self):
-        return len(self.ids)
-
-
 @alone()
 def pool_of(scores, tokens, room, *, by="lexical", signals=None, weights=PLAIN):
     ledger = Ledger("t", "c", (0, 0))
     for at, cost in enumerate(tokens, start=1):
         meta = TurnMeta(at=0.0, dialect="openai")
         ledger.admit(at, b"%016d" % at, fact("user", (), (), True), meta, cost)
-    found = Stub(**vars(hits(scores, by=by, signals=signals)))
+    ids = range(1, len(scores) + 1)
+    found = made_hits(ids, scores, by=by, signals=signals)
     return gather(ledger, found, Picked(tuple(found.ids), "score"), weights, room)
 
 

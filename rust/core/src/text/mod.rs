@@ -5,10 +5,12 @@
 
 mod names;
 mod needs;
+mod parts;
 mod plain;
 mod quotes;
 
 pub use names::Names;
 pub use needs::{Needs, runs};
+pub use parts::may_have;
 pub use plain::plain_text;
 pub use quotes::{Quotes, Rules};
