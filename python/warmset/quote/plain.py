@@ -10,7 +10,7 @@ from warmset.text import decisions, features
 from warmset.text.markup import MEMORY_TAG, TAG
 from warmset.text.stopwords import STARTERS
 from warmset.text.tags import OPENING_SIGNS
-from warmset.text.temporal import RELATIVE_NEEDS
+from warmset.text.temporal import RELATIVE_NEEDS, RELATIVE_REACH
 
 
 @lru_cache(maxsize=4)
@@ -25,6 +25,7 @@ def quoter(encoding: str) -> Quoter:
     """
     return Quoter(
         dated=[[sorted(words) for words in needs] for needs in RELATIVE_NEEDS],
+        reach=RELATIVE_REACH,
         starters=sorted(STARTERS),
         names=decisions.MAX_ENTITIES,
         signs=OPENING_SIGNS,

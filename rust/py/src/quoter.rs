@@ -17,6 +17,7 @@ type Line = (String, u64);
 ///
 /// Args:
 ///     dated: Phrases that are followed by a date, each by the sets of words of which it needs one each.
+///     reach: How many words further than the first of these the last one stands at most.
 ///     starters: Words, in lower case, that name nothing where a sentence begins.
 ///     names: The most names in a line.
 ///     signs: Signs that may begin a tag; of those in ASCII that is `<` alone.
@@ -34,11 +35,12 @@ pub(crate) struct Quoter {
 #[pymethods]
 impl Quoter {
     #[new]
-    #[pyo3(signature = (*, dated, starters, names, signs, tags, quoted, described, summary, encoding))]
+    #[pyo3(signature = (*, dated, reach, starters, names, signs, tags, quoted, described, summary, encoding))]
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     #[expect(clippy::too_many_arguments, reason = "one value a rule")]
     fn new(
         dated: Vec<Vec<Vec<PyBackedStr>>>,
+        reach: usize,
         starters: Vec<PyBackedStr>,
         names: usize,
         signs: &str,
@@ -61,7 +63,7 @@ impl Quoter {
             summary,
         };
         Ok(Self {
-            quotes: Quotes::new(Needs::new(dated), names, rules),
+            quotes: Quotes::new(Needs::new(dated, reach), names, rules),
             encoding: Encoding::named(encoding).map_err(raise)?,
         })
     }

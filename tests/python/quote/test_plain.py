@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from hypothesis import given, strategies as st
 
 from warmset import Memory
 from warmset._core import count_text
@@ -18,6 +19,7 @@ from warmset.quote.format import head, index_line, quote
 from warmset.quote.plain import quoter
 from warmset.state.entry import Entry
 from warmset.store.descriptions import Described
+from warmset.text.temporal import relative
 
 ENCODING = "o200k_base"
 DAY = 1_683_500_000.0
@@ -170,6 +172,16 @@ def test_a_plain_text_is_described(said, text):
 @pytest.mark.parametrize("text", ["é", "a\u00a0b", "x" * 20_001, "<earlier", "…" + "＜"])
 def test_another_one_is_not_described(said, text):
     assert said.lines([said.say(text)]) == [None]
+
+
+@pytest.mark.parametrize("rule", relative.RULES[:-1], ids=lambda rule: rule.source[:30])
+@given(data=st.data())
+def test_whatever_a_phrase_may_be_is_looked_at_one_by_one(rule, data):
+    """Its words stand near each other, however it is written."""
+    said = Said()
+    phrase = data.draw(st.from_regex(rule.source, fullmatch=True))
+    for text in (phrase, f"so, {phrase}"):
+        assert said.quotes([said.say(text)]) == [None]
 
 
 def test_no_character_makes_a_tag_unseen(said):

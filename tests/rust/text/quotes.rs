@@ -15,7 +15,7 @@ fn quotes() -> Quotes {
         described: 60,
         summary: 10,
     };
-    Quotes::new(Needs::new(dates), Names::new(["then"], 3), rules)
+    Quotes::new(Needs::new(dates, 2), Names::new(["then"], 3), rules)
 }
 
 fn quoted(text: &str) -> Option<String> {
@@ -47,6 +47,11 @@ fn only_words_that_a_phrase_needs_are_left_to_others() {
         "in 12",
         "12in",
         "7 7 in",
+        "last of week",
+        "last - (week",
+        "last one two next week",
+        "week week next",
+        "in 1 7",
     ] {
         assert_eq!(quoted(dated), None, "{dated}");
     }
@@ -60,6 +65,10 @@ fn only_words_that_a_phrase_needs_are_left_to_others() {
         "in",
         "7 12",
         "last wee\u{e9}k",
+        "last one two week",
+        "week one 2 last",
+        "one last two in week",
+        "in one two 7",
     ] {
         assert!(quoted(plain).is_some(), "{plain}");
     }
@@ -151,19 +160,41 @@ fn a_line_has_the_beginning_and_the_names_that_are_not_in_it() {
 
 #[test]
 fn a_phrase_that_needs_nothing_that_can_be_looked_for_may_be_in_every_text() {
-    let always = Needs::new([vec![vec!["/"]]]);
+    let always = Needs::new([vec![vec!["so"]], vec![vec!["/"]]], 1);
     assert!(always.any_in(""));
-    assert!(!Needs::new(Vec::<Vec<Vec<&str>>>::new()).any_in("so"));
-    assert!(Needs::new([vec![vec!["a7"]]]).any_in("so"));
-    let last = (0..64).map(|at| vec![if at == 63 { "no" } else { "so" }]);
-    let last: Vec<Vec<&str>> = last.collect();
-    assert!(!Needs::new([last.clone()]).any_in("so"));
-    assert!(Needs::new([last]).any_in("so no"));
-    let many: Vec<Vec<&str>> = (0..65).map(|_| vec!["so"]).collect();
-    assert!(
-        Needs::new([many]).any_in("so"),
-        "beyond the 64th nothing is needed"
+    assert!(!Needs::new(Vec::<Vec<Vec<&str>>>::new(), 1).any_in("so"));
+    assert!(Needs::new([vec![vec!["a7"]]], 1).any_in("so"));
+    assert!(Needs::new([vec![vec!["so"], vec!["a7"]]], 1).any_in("so"));
+    assert!(!Needs::new([vec![vec!["so"], vec!["a7"]]], 1).any_in("no"));
+}
+
+#[test]
+fn the_words_of_a_phrase_stand_near_each_other() {
+    let far = |reach| Needs::new([vec![vec!["so"], vec!["no"], vec!["oh"]]], reach);
+    for text in [
+        "so no oh",
+        "oh so no",
+        "so so no oh",
+        "so oh oh no no oh so",
+    ] {
+        assert!(far(2).any_in(text), "{text}");
+    }
+    for text in ["so no a oh", "so a no oh", "so no so no", "oh"] {
+        assert!(!far(2).any_in(text), "{text}");
+        assert_eq!(
+            far(3).any_in(text),
+            text.matches(' ').count() == 3 && text.contains("oh")
+        );
+    }
+    let same = Needs::new([vec![vec!["so"], vec!["so", "no"]]], 0);
+    assert!(same.any_in("so"));
+    assert!(!same.any_in("no"));
+    let two = Needs::new(
+        [vec![vec!["so"], vec!["no"]], vec![vec!["oh"], vec!["no"]]],
+        1,
     );
+    assert!(two.any_in("no oh"));
+    assert!(!two.any_in("so oh"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ English only. An unknown or ambiguous phrase gives no range, because a wrong ran
 none.
 """
 
-from warmset.text.temporal.phrases import RELATIVE_NEEDS, Mention, mentions
+from warmset.text.temporal.phrases import RELATIVE_NEEDS, RELATIVE_REACH, Mention, mentions
 from warmset.text.temporal.spans import Span
 
-__all__ = ["RELATIVE_NEEDS", "Mention", "Span", "mentions"]
+__all__ = ["RELATIVE_NEEDS", "RELATIVE_REACH", "Mention", "Span", "mentions"]

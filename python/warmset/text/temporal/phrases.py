@@ -43,6 +43,10 @@ _RELATIVE: Final = range(len(absolute.RULES), len(_RULES) - 1)
 RELATIVE_NEEDS: Final = tuple(_RULES[number].needs for number in _RELATIVE)
 """What a text has if phrases count in it that depend on the day alone; see `Rule`."""
 
+RELATIVE_REACH: Final = 4
+"""How many words the last of those that one of them needs stands behind the first: "in a couple of
+weeks"."""
+
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
 _WORDS: Final = frozenset[str]().union(*(need for rule in _RULES for need in rule.needs))
 _BY_WORD: Final = {
