@@ -145,10 +145,18 @@ impl Retriever {
         }
         let width = POOL.max(k);
         let ties = Ties::new(&self.catalog);
-        // Long lists of ids are looked through once, not for each entry that has a term.
-        let listed = filter.ids.as_ref().map(|_| self.catalog.selection(filter));
-        let by_words = self.lexical(cue, filter, listed.as_ref(), width, ties)?;
-        let (by_vector, lanes) = self.dense(query, filter, listed.as_ref(), width, ties)?;
+        let dense = query.zip(self.rows.as_ref());
+        // Long lists of ids are looked through once, not for each entry that has a term. Vectors need the
+        // selection: it then serves both.
+        let selection =
+            (dense.is_some() || filter.ids.is_some()).then(|| self.catalog.selection(filter));
+        let by_words = self.lexical(cue, filter, selection.as_ref(), width, ties)?;
+        let (by_vector, lanes) = match dense.zip(selection.as_ref()) {
+            Some(((query, rows), selection)) => {
+                Self::dense(self.scanner, query, rows, selection, width, ties)?
+            }
+            None => (Hits::new(), None),
+        };
         let pool = self.pool(&by_vector, &by_words, lanes.as_deref());
         let mut fusion = Fusion::new(&self.catalog, &self.traits, cue, weights, pool);
         let mut close = fusion.surroundings();
@@ -199,7 +207,7 @@ impl Retriever {
         &self,
         cue: &Cue,
         filter: &Filter,
-        listed: Option<&Selection>,
+        selection: Option<&Selection>,
         width: usize,
         ties: Ties<'_>,
     ) -> Result<Hits> {
@@ -208,7 +216,7 @@ impl Retriever {
         }
         let keys = self.catalog.conversations(filter);
         let number = |slot| ties.number(slot);
-        let passes = |slot| match listed {
+        let passes = |slot| match selection {
             Some(selection) => selection.contains(slot),
             None => self.catalog.admits(slot, filter),
         };
@@ -224,16 +232,13 @@ impl Retriever {
 
     /// The best `width` entries by vector, by slot, and the vector as rows are compared with it.
     fn dense(
-        &self,
-        query: Option<&[f32]>,
-        filter: &Filter,
-        listed: Option<&Selection>,
+        scanner: Scanner,
+        query: &[f32],
+        rows: &Rows,
+        selection: &Selection,
         width: usize,
         ties: Ties<'_>,
     ) -> Result<(Hits, Option<Vec<Lanes>>)> {
-        let (Some(query), Some(rows)) = (query, &self.rows) else {
-            return Ok((Vec::new(), None));
-        };
         if query.len() != rows.dim() {
             return Err(Error::Dimension {
                 expected: rows.dim(),
@@ -241,12 +246,9 @@ impl Retriever {
             });
         }
         let prepared = Metric::Cosine.prepared(query, 0)?;
-        let row_sets = match listed {
-            Some(selection) => rows.selected(selection),
-            None => rows.selected(&self.catalog.selection(filter)),
-        };
+        let row_sets = rows.selected(selection);
         let admitted = count(&row_sets);
-        let mut best = [SearchState::new(self.scanner, &prepared, width, admitted)];
+        let mut best = [SearchState::new(scanner, &prepared, width, admitted)];
         let codes = rows.head().pays(admitted, width);
         Self::field(rows, ties).search(&mut best, &row_sets, codes);
         let [mut best] = best;

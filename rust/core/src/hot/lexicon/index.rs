@@ -217,8 +217,9 @@ impl LexicalIndex {
                 None
             })
         };
-        let found = self.lexicon.search(terms, &[KEY], self.constants, k, tie)?;
+        let mut found = self.lexicon.search(terms, &[KEY], self.constants, k, tie)?;
         broken.map_or(Ok(()), Err)?;
+        found.sort_unstable();
         Ok(found.into_iter().map(|hit| (hit.id, hit.score)).collect())
     }
 

@@ -135,7 +135,7 @@ impl Lexicon {
         Ok(added.is_some() || self.find_saved(key, slot)?.is_some())
     }
 
-    /// The best `width` entries of `scope` that share a term with the query, best first. `admit` says
+    /// The best `width` entries of `scope` that share a term with the query, in no order. `admit` says
     /// by which number an entry's ties go, or that it may not be returned; no other is ranked.
     pub(super) fn search(
         &self,

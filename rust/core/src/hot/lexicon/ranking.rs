@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The best `width` documents; `admit` says by which number ties go, or that a slot is not wanted.
+/// The best `width` documents, in no order; `admit` says by which number ties go, or that a slot is not wanted.
 pub(super) fn best(
     asked: &Asked,
     sides: Vec<Side<'_>>,
@@ -119,7 +119,7 @@ pub(super) fn best(
     for side in sides {
         ranking.side(side)?;
     }
-    Ok(ranking.best.into_sorted())
+    Ok(ranking.best.into_kept())
 }
 
 struct Ranking<'a, F> {
@@ -271,10 +271,12 @@ impl Best {
         Some(floor)
     }
 
-    /// Best first.
-    fn into_sorted(mut self) -> Vec<Ranked> {
-        self.kept.sort_unstable();
-        self.kept.truncate(self.k);
+    /// The best `k`, in no order.
+    fn into_kept(mut self) -> Vec<Ranked> {
+        if self.kept.len() > self.k {
+            self.kept.select_nth_unstable(self.k);
+            self.kept.truncate(self.k);
+        }
         self.kept
     }
 }

@@ -52,9 +52,10 @@ fn oracle(docs: &[&Entry], query: &[String], constants: Bm25) -> Vec<(Slot, u32)
 
 fn found(lexicon: &Lexicon, query: &[String], scope: &[Key], width: usize) -> Vec<(Slot, u32)> {
     let admit = |slot: Slot| (slot % 5 != 3).then_some(u64::from(slot));
-    let found = lexicon
+    let mut found = lexicon
         .search(query, scope, Bm25::default(), width, admit)
         .unwrap();
+    found.sort_unstable();
     let plain = |hit: Ranked| (Slot::try_from(hit.id).unwrap(), hit.score.to_bits());
     found.into_iter().map(plain).collect()
 }
@@ -206,9 +207,10 @@ fn slots_may_change_when_a_lexicon_is_saved() {
     let turned = reopened(&lexicon, &|slot| (slot != 11).then(|| 20 - slot));
     let query = ["fox".to_owned(), "red".to_owned()];
     let admit = |slot| Some(u64::from(slot));
-    let got = turned
+    let mut got = turned
         .search(&query, &[(0, 0)], Bm25::default(), 9, admit)
         .unwrap();
+    got.sort_unstable();
     assert_eq!(got.iter().map(|hit| hit.id).collect::<Vec<_>>(), [10, 7, 8]);
     // What nobody has any more is not written.
     let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! A query as the steps of a search need it: in full, and as codes.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::hot::codes::basis::Basis;
@@ -25,7 +26,8 @@ pub(in crate::hot) struct Probe {
     norm: f64,
     slack: Slack,
     full: Words,
-    lines: Vec<Line>,
+    /// The codes in lines of a cache; made when finer codes are first compared with them.
+    lines: OnceCell<Vec<Line>>,
     /// The codes of its projection on the basis that was asked for last.
     projected: Option<(Arc<Basis>, Words)>,
 }
@@ -38,18 +40,12 @@ impl Probe {
         Lanes::extend(&mut floats, values);
         let mut codes = vec![128; values.len().next_multiple_of(64)];
         let fit = scanner.fit(Packing::Eight, values.len(), &floats, &mut codes);
-        let lines = codes
-            .as_chunks::<64>()
-            .0
-            .iter()
-            .map(|codes| Line(codes.map(|code| code.wrapping_sub(128))))
-            .collect();
         Self {
             lanes: floats,
             norm: fit.norm,
             slack,
             full: Words::new(&codes, fit.scale, slack.query(&fit)),
-            lines,
+            lines: OnceCell::new(),
             projected: None,
         }
     }
@@ -86,7 +82,7 @@ impl Probe {
     /// Its codes for rows' eight-bit ones.
     pub(in crate::hot) fn coded(&self) -> Coded<'_> {
         Coded {
-            lines: &self.lines,
+            lines: self.lines.get_or_init(|| self.full.lines()),
             bias: self
                 .full
                 .sum
@@ -125,6 +121,18 @@ impl Probe {
 }
 
 impl Words {
+    /// The codes in lines of a cache.
+    fn lines(&self) -> Vec<Line> {
+        let line = |words: &[i32; 16]| {
+            let mut line = Line([0; 64]);
+            for (bytes, word) in line.0.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+                *bytes = word.to_le_bytes();
+            }
+            line
+        };
+        self.codes.as_chunks::<16>().0.iter().map(line).collect()
+    }
+
     fn new(codes: &[u8], scale: f32, terms: Terms) -> Self {
         let signed = codes
             .iter()
