@@ -27,16 +27,24 @@ _COLUMNS: Final = (
 )
 
 
-@guarded("engine", writes=(*_COLUMNS, "count"), calls=("take", "decide", "note_quoted"))
+@guarded("engine", writes=(*_COLUMNS, "count", "version"), calls=("take", "decide", "note_quoted"))
 class Columns:
     """One row a message, by its position on the path, and one row a unit, by its number.
 
     Only new messages are looked at; a path that was cut is read anew.
+
+    Args:
+        accounts: The units of the path.
+
+    Attributes:
+        count: How many messages are known.
+        version: How often messages were taken up, or changed whether they settle something.
     """
 
     def __init__(self, accounts: Accounts | None = None) -> None:
         self.accounts = accounts
         self.count = 0
+        self.version = 0
         self._ids = np.zeros(_FIRST, np.int64)
         self._homes = np.zeros(_FIRST, np.int64)
         self._decides = np.zeros(_FIRST, np.bool_)
@@ -127,6 +135,7 @@ class Columns:
         np.add.at(self._sizes, homes, 1)
         np.logical_or.at(self._settles, homes, decides)
         self.count = end
+        self.version += 1
 
     def note_quoted(self, count: int, units: NDArray[np.int64], costs: NDArray[np.int32]) -> None:
         """Note what units cost where they are quoted, unless one may have grown meanwhile.
@@ -152,6 +161,7 @@ class Columns:
             unit = self._homes[place]
             members = self._homes[: self.count] == unit
             self._settles[unit] = self._decides[: self.count][members].any()
+            self.version += 1
 
     def _grow(self, room: int) -> None:
         # New arrays: whoever looks at the old ones keeps what they saw.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warmset.quote.cache import Cards
+    from warmset.state.columns import Columns
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
 
@@ -42,6 +43,7 @@ class Decisions:
         self._places: list[int] = []
         self._holding: list[int] = []
         self._open = Open()
+        self._seen: tuple[Columns, int] | None = None
 
     @property
     def places(self) -> list[int]:
@@ -57,18 +59,26 @@ class Decisions:
         """Return whether no later decision supersedes the one at a position."""
         return at not in self._open.gone
 
-    def take(self, live: Sequence[Entry], decides: NDArray[Any]) -> None:
+    def take(self, live: Sequence[Entry], columns: Columns) -> None:
         """Take up the decisions of the current path; the caller holds the engine's lock.
 
         Args:
             live: The messages of the path.
-            decides: Whether each of them settles something.
+            columns: They tell whether each of them settles something.
         """
-        count = len(self._decides)
+        seen = columns, columns.version
+        if self._seen != seen:
+            self._seen = None  # unless all of them can be read
+            self._take(live, columns.decides)
+            self._seen = seen
+
+    def _take(self, live: Sequence[Entry], decides: NDArray[Any]) -> None:
+        known, self._decides = self._decides, np.zeros(0, np.bool_)
+        count = len(known)
         if (
-            count > len(live)
-            or (count and live[count - 1].id != self._last)
-            or not np.array_equal(self._decides, decides[:count])
+            not 0 < count <= len(live)
+            or live[count - 1].id != self._last
+            or not np.array_equal(known, decides[:count])
         ):
             count, self._places, self._open = 0, [], Open()
         new = [count + at for at in decides[count : len(live)].nonzero()[0].tolist()]
@@ -88,5 +98,5 @@ def decisions_of(cards: Cards, ledger: Ledger) -> Decisions:
     kept = ledger.decisions
     if not isinstance(kept, Decisions):
         kept = ledger.decisions = Decisions(cards)
-    kept.take(ledger.live(), columns_of(ledger).decides)
+    kept.take(ledger.live(), columns_of(ledger))
     return kept

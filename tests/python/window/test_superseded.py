@@ -7,10 +7,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from checked_locks import alone
 
 from warmset import Memory
+from warmset.messages import Facts
 from warmset.quote.cache import Cards
-from warmset.window.decisions import Decisions
+from warmset.state.ledger import Ledger
+from warmset.store.descriptions import Described
+from warmset.store.records import TurnMeta
+from warmset.window.decisions import Decisions, decisions_of
 
 OLD, NEW, OTHER = (
     "The port of the crane must be 8080.",
@@ -180,9 +185,55 @@ def test_decisions_that_hold_are_those_of_the_path():
     held = Decisions(Cards(["", OLD, OTHER, NEW].__getitem__, "o200k_base"))
     facts = SimpleNamespace(role="user", results=())
     live = [SimpleNamespace(id=id_, facts=facts) for id_ in (1, 2, 3)]
-    held.take(live, np.array([True, True, True]))
+    decides = Decides()
+    held.take(live, decides.now(True, True, True))
     assert (held.places, held.holding) == ([0, 1, 2], [1, 2])
-    held.take(live[:2], np.array([True, True]))
+    held.take(live[:2], decides.now(True, True))
     assert (held.places, held.holding) == ([0, 1], [0, 1])
-    held.take(live[:1], np.array([False]))
+    held.take(live[:1], decides.now(False))
     assert (held.places, held.holding) == ([], [])
+    held.take(live[:2], Decides().now(True, True))
+    assert (held.places, held.holding) == ([0, 1], [0, 1]), "of another path"
+    held.take([live[0], live[2]], decides.now(True, True))
+    assert held.holding == [1]
+
+
+def test_decisions_are_read_again_after_a_failure():
+    texts = {1: OLD, 2: OTHER}
+    held = Decisions(Cards(lambda id_: texts[id_], "o200k_base"))
+    facts = SimpleNamespace(role="user", results=())
+    live = [SimpleNamespace(id=id_, facts=facts) for id_ in (1, 2, 3)]
+    columns = Decides()
+    held.take(live[:2], columns.now(True, True))
+    decides = columns.now(True, True, True)
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            held.take(live, decides)
+    texts[3] = NEW
+    held.take(live, decides)
+    assert (held.places, held.holding) == ([0, 1, 2], [1, 2])
+
+
+@alone()
+def test_decisions_follow_the_path_and_what_callables_say():
+    ledger, texts = Ledger("t", "c", (0, 0)), {1: OLD, 2: "Hello.", 3: OTHER}
+    cards = Cards(texts.__getitem__, "o200k_base")
+    for at, text in texts.items():
+        said = Facts("user", text, request=True)
+        ledger.admit(at, b"%016d" % at, said, TurnMeta(at=0.0, dialect="openai"), 5)
+        assert decisions_of(cards, ledger).places == [0, 2][: (at + 1) // 2]
+    ledger.describe(2, Described(7, True))
+    assert decisions_of(cards, ledger).places == [0, 1, 2]
+    ledger.describe(1, Described(8, False))
+    assert decisions_of(cards, ledger).places == [1, 2]
+
+
+class Decides(SimpleNamespace):
+    """Columns of a path that changes."""
+
+    version = 0
+
+    def now(self, *decides):
+        self.version += 1
+        self.decides = np.array(decides)
+        return self
