@@ -281,6 +281,40 @@ fn a_result_for_two_units_makes_one_of_both() {
 }
 
 #[test]
+fn items_belong_together_by_twelve_characters_at_either_end() {
+    let fact = |bond, name: &str| Fact {
+        role: Role::Assistant,
+        bond,
+        item: Some(id(name)),
+        ..Fact::default()
+    };
+    let between = Fact {
+        results: ids(&["x"]),
+        ..Fact::default()
+    };
+    for (reasoning, item, together) in [
+        ("aaaaaaaaaaaa1111", "aaaaaaaaaaaa2222", true),
+        ("aaaaaaaaaaa11111", "aaaaaaaaaaa22222", false),
+        ("1111bbbbbbbbbbbb", "2222bbbbbbbbbbbb", true),
+        ("11111bbbbbbbbbbb", "22222bbbbbbbbbbb", false),
+        ("1111äöüäöüäöüäöü", "2222äöüäöüäöüäöü", true),
+        ("11111äöüäöüäöüäö", "22222äöüäöüäöüäö", false),
+        ("aaaaaaaaaaaa1111", "abcdefghijklmno", true),
+        ("aaaaaaaaaaaa1111", "abcdefghijklmnop", false),
+        ("aaaaaaaaaaaa111", "abcdefghijklmnop", true),
+    ] {
+        let facts = [
+            fact(Bond::Reasoning, reasoning),
+            between.clone(),
+            fact(Bond::Item, item),
+        ];
+        let units = Units::of(&facts, &[1, 1, 1], false).unwrap();
+        let members = units.unit(0).unwrap().members;
+        assert_eq!(members.contains(&2), together, "{reasoning} {item}");
+    }
+}
+
+#[test]
 fn bonds_have_the_numbers_of_their_order() {
     let all = [
         Bond::None,
