@@ -55,6 +55,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         codes: bool,
     ) {
         let segments = self.rows.segments().iter().zip(row_sets);
+        let mut estimates: Vec<Estimates<PANEL>> = Vec::new(); // room for those of one segment after the other
         for (at, (segment, row_sets)) in segments.enumerate() {
             let base = at * SEGMENT;
             let Some(codes) = segment.codes().filter(|_| codes) else {
@@ -70,7 +71,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
                 [state] => self.screen(codes, base, &dense, state),
                 _ => {
                     for states in states.chunks_mut(QUERIES) {
-                        self.screen_together(codes, base, &dense, states);
+                        self.screen_together(codes, base, &dense, states, &mut estimates);
                     }
                 }
             }
@@ -143,6 +144,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         base: usize,
         row_sets: &[(usize, u64)],
         states: &mut [SearchState],
+        estimates: &mut Vec<Estimates<PANEL>>,
     ) {
         let scanner = self.rows.scanner();
         let panels: Vec<Panel<PANEL>> = states
@@ -151,14 +153,13 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
             .collect();
         let tile = TILE / (BLOCK * size_of::<[f32; PANEL]>() * panels.len());
         let near = NEAR / (codes.bytes() * BLOCK);
-        let mut estimates: Vec<Estimates<PANEL>> = Vec::new();
+        estimates.resize_with(panels.len(), || Estimates::of(0));
         for row_sets in row_sets.chunks(tile.max(1)) {
-            estimates.resize_with(panels.len(), || Estimates::of(row_sets.len()));
-            for estimates in &mut estimates {
-                estimates.truncate(row_sets.len());
+            for estimates in estimates.iter_mut() {
+                estimates.resize(row_sets.len());
             }
             for start in (0..row_sets.len()).step_by(near.max(1)) {
-                for (panel, estimates) in panels.iter().zip(&mut estimates) {
+                for (panel, estimates) in panels.iter().zip(estimates.iter_mut()) {
                     let places = row_sets.iter().zip(estimates.blocks());
                     for (piece, (out, greatest)) in places.skip(start).take(near.max(1)) {
                         *greatest = codes.coarse.estimate(scanner, panel, *piece, out);

@@ -40,10 +40,10 @@ impl<const M: usize> Estimates<M> {
         }
     }
 
-    /// Keeps room for fewer blocks.
-    pub(in crate::hot) fn truncate(&mut self, blocks: usize) {
-        self.rows.truncate(blocks);
-        self.greatest.truncate(blocks);
+    /// Has room for so many blocks; what it says of them is yet to be written.
+    pub(in crate::hot) fn resize(&mut self, blocks: usize) {
+        self.rows.resize(blocks, [[0.0; BLOCK]; M]);
+        self.greatest.resize(blocks, [0.0; M]);
     }
 
     /// Where a block's estimates are written, and the greatest for each query.
