@@ -7,6 +7,7 @@ import random
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bag import Bag
@@ -365,6 +366,22 @@ def test_every_part_that_is_damaged_is_read_from_the_records(met, large, monkeyp
             assert known(memory) == expected
 
 
+def test_what_was_taken_up_before_a_part_turned_out_damaged_is_forgotten(large, monkeypatch):
+    path, expected = large
+    restore, met = turns_file.TurnsFile._restore, []
+
+    def fails_late(self, note):
+        restore(self, note)
+        met.append(len(self._engine.derived))
+        raise ValueError("the last part is odd")
+
+    monkeypatch.setattr(turns_file.TurnsFile, "_restore", fails_late)
+    with opened(path, mode="read") as memory:
+        assert source(memory)[0] is False
+        assert known(memory) == expected
+    assert met[0]
+
+
 def known_without_damage(memory, expected):
     """Return what is known; vectors that cannot be looked up are not known, and made again."""
     try:
@@ -670,6 +687,21 @@ def test_rows_of_a_book_are_the_newest(tmp_path):
         assert book.twice() == [(generation, record)]
         assert book.rows().tolist() == [*before[1:], [of, generation, 0, 10**6]]
         assert book.turns() == 4
+
+
+def test_vectors_in_a_damaged_part_are_made_again(tmp_path, monkeypatch):
+    with opened(tmp_path) as memory:
+        (id_, *_) = memory.conversation("a").append(talk(4))
+        memory.flush(60)
+    with opened(tmp_path) as memory:
+        book = memory._engine.indexer.book
+        assert Job(id_, "turn") in book
+
+        def vector(*_args):
+            raise IndexDamaged("vectors", 0, "it is odd")
+
+        monkeypatch.setattr(book, "_saved", SimpleNamespace(vector=vector))
+        assert Job(id_, "turn") not in book
 
 
 def test_a_file_is_mapped_only_where_it_may_be_replaced(tmp_path, monkeypatch):
