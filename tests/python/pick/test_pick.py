@@ -481,3 +481,13 @@ def test_a_report_says_why_each_candidate_is_there_or_not():
         least = least_score([choice.score for choice in choices])
         weak = {choice.id for choice in choices if choice.score < least}
         assert weak == {id_ for id_, why in found.items() if why == "below_cut"}
+
+
+def test_a_picker_that_fails_is_logged(caplog):
+    with caplog.at_level("WARNING", "warmset"):
+        ask_picker(Own([4, 2]), "?", candidates(), limit=3)
+        assert not caplog.records
+        ask_picker(Own([9]), "?", candidates(), limit=3)
+    [told] = caplog.records
+    assert (told.event, told.what, told.to) == ("fell_back", "picker", "score")
+    assert (told.picker, told.candidates) == ("Own", 4)

@@ -18,11 +18,12 @@ from preparing import (
     window,
 )
 
-from warmset import Memory, PreparedCompaction, validate
+from warmset import Memory, PreparedCompaction, summarize, validate
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.messages import text_message
 from warmset.money import Prices
 from warmset.prepare import of
+from warmset.prepare.jobs import Job
 
 
 def test_the_soft_line_begins_a_summary_and_the_hard_line_swaps_it_in(made, hand):
@@ -499,3 +500,25 @@ FLAT = Prices(fresh=1, cache_read=0.1, output=5)
 def test_prices_and_calls_out_of_range_are_refused(options):
     with pytest.raises(InvalidInputError, match=r"prices|expected_calls"):
         PreparedCompaction(**options)
+
+
+def test_the_list_of_facts_has_a_fifth_of_the_room_at_most(made, hand, monkeypatch):
+    asked, summary_of, run = [], summarize.summary_of, Job.run
+
+    def watching(self, *args):
+        asked.append((self.room, self.policy.carry_tokens))
+        return run(self, *args)
+
+    def summarised(*args, carry_tokens, **options):
+        asked.append(carry_tokens)
+        return summary_of(*args, carry_tokens=carry_tokens, **options)
+
+    monkeypatch.setattr(Job, "run", watching)
+    monkeypatch.setattr(summarize, "summary_of", summarised)
+    for most, limit in ((10**6, 0.2), (1, None)):
+        del asked[:]
+        memory, log = opened(made(carry_tokens=most))
+        with memory:
+            prepared(log, hand)
+        [(room, wanted), given] = asked
+        assert (given, wanted) == (1 if limit is None else int(room * limit), most)

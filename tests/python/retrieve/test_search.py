@@ -227,3 +227,18 @@ def test_any_part_of_the_hits_is_what_it_is_of_a_list(part):
         found = memory.search("boat harbour")
         assert len(found) == 5
         assert [hit.id for hit in found[part]] == found.ids[part]
+
+
+def test_the_vector_of_a_windows_question_is_that_of_its_words(bag):
+    with Memory.open(None, embedder=bag) as memory:
+        chat = memory.conversation("log")
+        chat.append(said("The boat was mended."), speaker="Maria Okonjo")
+        chat.append(said("Thanks!", "assistant"), speaker="John Whitlock")
+        ledger = memory._engine.ledger("default", "log")
+        ask = memory._searcher.question
+        words, vector = ask(ledger, "When did Maria mend the boat?", query_vector=None, wait=5)
+        assert words == "When did mend the boat?"
+        assert np.allclose(vector, bag.embed([words])[0])
+        assert ask(ledger, " ", query_vector=None, wait=5)[1] is None
+        given = np.ones(bag.dim, np.float32)
+        assert np.array_equal(ask(ledger, "x", query_vector=given, wait=5)[1], given)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from checked_locks import alone
 
 from warmset.messages import Facts
 from warmset.messages.prefix import Prefix
 from warmset.state import entries
+from warmset.state.columns import Columns
 from warmset.state.entry import Entry
 from warmset.state.ledger import Ledger
 from warmset.store.descriptions import Described
@@ -168,3 +170,7 @@ def test_the_first_system_message_of_the_path_is_found(ledger):
     first = ledger.first_system()
     assert first is not None
     assert first.id == 4
+
+
+def test_nothing_has_a_place_among_no_messages():
+    assert Columns().places(np.array([1, 2])).tolist() == [-1, -1]

@@ -8,6 +8,7 @@ from warmset import count_tokens
 from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.summarize import audit
 from warmset.summarize.checks import checked_text
+from warmset.summarize.finding import _is_file
 from warmset.summarize.sentences import asks_for_work
 
 
@@ -258,3 +259,9 @@ def test_the_body_of_an_error_is_one_within_a_list_too(body):
     with pytest.raises(SummaryRefused) as caught:
         checked_text(body)
     assert caught.value.reason == "error"
+
+
+@pytest.mark.parametrize(("stem", "there"), [("abcdefghijk", True), ("abcdefghijkl", False)])
+def test_a_long_word_before_a_long_word_is_a_sentence_and_no_file(stem, there):
+    assert _is_file(f"{stem}.finally") is there
+    assert _is_file(f"{stem}.final")

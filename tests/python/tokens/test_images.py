@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from warmset import count_tokens
 from warmset.tokens import PER_IMAGE, image_size, image_tokens, message_tokens
+from warmset.tokens.images import _fitted
 
 
 def png(width, height):
@@ -200,3 +201,8 @@ def test_the_error_tells_of_images_of_unknown_size():
     image = {"role": "user", "content": [{"type": "input_image", "image_url": "https://a.b/c"}]}
     assert count_tokens([text]).error == 0.05
     assert 0.05 < count_tokens([text, image]).error < count_tokens([image]).error < 0.81
+
+
+def test_an_image_that_is_scaled_to_the_edge_may_fit_the_budget():
+    assert _fitted((4096, 64), 1536, 2048) == 64
+    assert _fitted((2048, 64), 1536, 2048) == 128
