@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Final
 
 from warmset.serve.hooks.entry import WRAPPED
@@ -32,6 +32,7 @@ stands behind the proxy's address."""
 
 _READY: Final = re.compile(r"warmset: (http://\S+) keeps turns in ")
 _GRACE: Final = 35.0
+_LONG: Final = 3600.0
 
 
 @contextmanager
@@ -111,11 +112,22 @@ def run(command: Sequence[str], environ: Mapping[str, str]) -> int:
         started.append(agent)
         for number in came:
             agent.send_signal(number)
-        code = agent.wait()
+        code = _waited(agent)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code if code >= 0 else 128 - code
+
+
+def _waited(agent: subprocess.Popen[bytes]) -> int:
+    """Return an agent's exit code once it ends.
+
+    With a limit it is looked for again and again. Without one, a signal that comes just before the
+    process sleeps would wait until the agent ends.
+    """
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return agent.wait(_LONG)
 
 
 def _address(made: subprocess.Popen[str], patience: float) -> str | None:
