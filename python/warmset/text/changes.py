@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from warmset.text.clauses import Clauses, Stated, sets, stem
 from warmset.text.features import SPEAKING
 from warmset.text.stopwords import OPENERS
-from warmset.text.values import has_value, values_in
+from warmset.text.values import has_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +190,7 @@ def _changes(clauses: Clauses) -> Iterator[Change]:
         whole = short and _WHOLE.search(" ".join(parts[max(at - 1, 0) : at + 2])) is not None
         if not (whole or _is_hinted(sentence)) or not sets(sentence):
             continue
-        found = values_in(sentence)
+        found = clauses.values(at)
         old = [one for one in found if _OLD.search(_left(sentence, one))]
         new = [one for one in found if one not in old and _is_governed(sentence, one)]
         if not new and not whole:

@@ -109,7 +109,14 @@ class Clauses:
 
     def kinds(self, at: int) -> frozenset[str]:
         """Return the kinds of the values of the sentence at a position; that costs little."""
-        return frozenset(_kind(one.kind) for one in self._values_of(at))
+        return frozenset(_kind(one.kind) for one in self.values(at))
+
+    def values(self, at: int) -> list[Found]:
+        """Return the values of the sentence at a position, without what it speaks of."""
+        known = self._values.get(at)
+        if known is None:
+            known = self._values[at] = values_in(self.sentences[at])
+        return known
 
     def stated(self, at: int) -> list[Stated]:
         """Return the values of the sentence at a position, in order."""
@@ -119,7 +126,7 @@ class Clauses:
         return known
 
     def _read(self, at: int) -> list[Stated]:
-        sentence, found = self.sentences[at], self._values_of(at)
+        sentence, found = self.sentences[at], self.values(at)
         if not found:
             return []
         words, beside, names = self._words_of(at), self._beside(at), _names(sentence)
@@ -144,12 +151,6 @@ class Clauses:
             said = said or frozenset(one.stem for one in there if one.stem and one.start >= end)
             out.append(Stated(kind, text, start, end, said, around, names, beside))
         return out
-
-    def _values_of(self, at: int) -> list[Found]:
-        known = self._values.get(at)
-        if known is None:
-            known = self._values[at] = values_in(self.sentences[at])
-        return known
 
     def _without(self, sentence: str, words: list[_Word], start: int, end: int) -> list[_Word]:
         """Return the words of a sentence without a value, which may be part of one: "30-minute"."""
