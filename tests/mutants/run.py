@@ -148,13 +148,18 @@ class Run:
             self._done(self._try_one(one, record, bench), task)
 
     def _try_one(self, mutant: Mutant, record: Record, bench: Bench) -> Result:
-        """Try recorded tests, then the room's folder if it is not recorded or there are none."""
+        """Try recorded tests, then the room's folder if they may not be all that see the line.
+
+        That is so where the folder is not recorded, and where no test is seen to execute the line:
+        it runs at import, or in another process.
+        """
         tried: Result | None = None
         if chosen := choose(mutant, record):
             tried = self._try_chosen(mutant, chosen, record, bench)
         folder = folder_for(mutant, self.tree)
         own = folder.endswith(f"/{mutant.room}")
-        if tried is None or (tried.outcome == "lived" and own and not record.has(folder)):
+        seen = record.has(folder) and record.tests_of(mutant.file, mutant.line)
+        if tried is None or (tried.outcome == "lived" and own and not seen):
             more = bench.try_one(mutant, Suite(arguments=(folder,)))
             tried = replace(more, seconds=more.seconds + (tried.seconds if tried else 0.0))
         return tried

@@ -136,6 +136,13 @@ def test_seven_bits_where_eight_would_saturate(monkeypatch, tmp_path, machine, f
     assert quantise.needs_reduced_range(cpuinfo) is reduced
 
 
+def test_only_a_model_of_seven_bits_is_called_so(monkeypatch):
+    monkeypatch.setattr(quantise, "needs_reduced_range", lambda: True)
+    called = {precision: artifact.model_path(precision).name for precision in ("int8", "float32")}
+    assert called["int8"].startswith("int8-reduced-")
+    assert called["float32"].startswith("float32-1-")
+
+
 def test_a_changed_model_is_not_loaded(weights, tmp_path, monkeypatch):
     monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
     own = weights.tensors.parent

@@ -351,6 +351,17 @@ def test_a_sample_meets_the_tests_that_execute_its_lines(root: Path) -> None:
     assert "test_one_more" in part.read_text(encoding="utf-8"), "recorded again when stale"
 
 
+def test_what_runs_at_import_meets_the_whole_folder(root: Path) -> None:
+    """No line of the file is executed by the test that sees the constant."""
+    see = "\n\ndef test_limit():\n    assert sizes.LIMIT == 3\n"
+    file = root / "tests/python/scale/test_sizes.py"
+    file.write_text(f"from warmset.scale import sizes\n{TESTS}{see}", encoding="utf-8")
+    _, made = ran(root, "--sample", "40", "scale")
+    limit = SOURCE.splitlines().index("LIMIT: int | None = 3") + 1
+    by = {one["line"]: one["by"] for one in made["mutants"]}
+    assert by[limit] == "tests/python/scale/test_sizes.py::test_limit"
+
+
 def test_the_record_finds_lines_again_by_their_text(root: Path) -> None:
     assert main(["--record", "tests/python/scale"], root) == 0
     path = root / "python/warmset/scale/sizes.py"

@@ -105,6 +105,21 @@ def test_what_comes_along_keeps_to_the_session(memory, fields, comes):
     assert names(earlier) == ({"b"} if fields.get("conversation") == "d" else {"b", "x"})
 
 
+@pytest.mark.parametrize(
+    ("scope", "taken"),
+    [("current_session", {2}), ("prior_sessions", {0, 1}), ("global", {0, 1, 2})],
+)
+def test_messages_are_taken_of_the_sessions_of_the_scope(memory, scope, taken):
+    chat = memory.conversation("c")
+    ids = []
+    for n in range(3):
+        message = {"role": "user", "content": f"The ferry sails in s{n}."}
+        ids += chat.append(message, session=f"s{n}", at=NOW + timedelta(days=n))
+    made = router(memory, Need(type="conversation", scope=scope))
+    payload = made.route("t", query="When does the ferry sail?", conversation="c")
+    assert {ids.index(one.id) for one in payload.context_payload} == taken
+
+
 def test_what_was_left_out_is_read_again_however_little_it_is_worth(memory):
     for n in range(60):
         put(memory, f"n{n}", text=f"The ferry {n} sails to harbour {n * 7} at noon.")

@@ -255,6 +255,13 @@ def test_many_refusals_are_counted_and_long_ones_are_shortened(memory):
     assert short == "Not granted: 16 of them. 70 tokens were left of the budget."
 
 
+def test_eighty_characters_of_a_refused_name_are_repeated(memory):
+    kit = route(memory, left=1_500).tools()
+    text = tell(kit, ids=["n" * 80, "m" * 81])
+    assert f'"{"n" * 80}": it is no candidate' in text
+    assert f'"{"m" * 80}": it is no candidate' in text
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_nothing_left_is_told_in_a_short_sentence(memory, dialect):
     kit = route(memory, left=0, dialect=dialect).tools()

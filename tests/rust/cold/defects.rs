@@ -1,7 +1,7 @@
 //! Each classic mistake, made on purpose, is caught by the check that is there for it; without it the
 //! same check passes. A harness that cannot fail proves nothing.
 
-use crate::support::catching::{Checked, catches};
+use crate::catching::{Checked, catches};
 use crate::support::disk_model::{Disk, Fate};
 use crate::support::explore::explore;
 use crate::support::faults::{Fault, Series};

@@ -9,12 +9,12 @@ use warmset_core::cold::{Defect, Durability, Medium as _, Options, Ram, Store};
 use warmset_core::log::{Batch, Expect, IfPresent, Item, Key, Log, Outcome, Row};
 use warmset_core::{Error, Seq};
 
+use crate::catching::{Checked, catches};
 use crate::crashed::explore;
 use crate::deeds::Verb;
 use crate::faulty::Faulty;
 use crate::script::Step;
 use crate::segment;
-use crate::support::catching::{Checked, catches};
 use crate::support::walk::Effort;
 
 const A: Key<'static> = &[b"t", b"\xffs", b"a"];

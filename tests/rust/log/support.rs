@@ -1,9 +1,6 @@
 //! What the tests of the log share with those of the store: a medium that writes down what is asked of it, and
 //! what a disk may hold after a crash.
 
-#[cfg(feature = "defects")]
-#[path = "../cold/support/catching.rs"]
-pub(crate) mod catching;
 #[path = "../cold/support/disk_model.rs"]
 pub(crate) mod disk_model;
 #[expect(dead_code, reason = "the tests of the log use a part of it")]

@@ -1,12 +1,5 @@
 //! What the tests of the cold stage share: small stores whose every byte is known.
 
-#![cfg_attr(
-    feature = "defects",
-    expect(dead_code, reason = "the tests of the defects use a part of it")
-)]
-
-#[cfg(feature = "defects")]
-pub(crate) mod catching;
 pub(crate) mod crash;
 pub(crate) mod disk_model;
 pub(crate) mod explore;
