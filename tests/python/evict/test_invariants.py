@@ -38,7 +38,7 @@ def test_check_evictor_finds_nothing(name, dialect):
             messages, budget=budget, policy=POLICIES[name], dialect=dialect
         ),
         dialect,
-        examples=cases(10, 500),
+        examples=cases(6, 500),
         seed=1_000_000,
         invariants=[one for one in INVARIANTS if one not in own],
     )
@@ -120,7 +120,7 @@ def wrong(given, made, known, total, pins, name):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_seeded_conversations_through_every_policy(dialect):
     """The deep profile tries 100,000 conversations, a quarter in each dialect."""
-    count = cases(60, 25_000)
+    count = cases(30, 25_000)
     shards = in_shards(partial(complaints, dialect), count)
     answers = sum(number for _, number in shards)
     print(f"{dialect}: {count} conversations, {answers} windows of {len(POLICIES)} policies")
@@ -132,7 +132,7 @@ def test_seeded_conversations_through_every_policy(dialect):
 @pytest.mark.parametrize("name", POLICIES)
 def test_shrinking_conversations(name, dialect):
     # Hypothesis draws by constants of the modules that are loaded, and with some, lists are long.
-    @settings(max_examples=cases(8, 500), suppress_health_check=[HealthCheck.data_too_large])
+    @settings(max_examples=cases(5, 500), suppress_health_check=[HealthCheck.data_too_large])
     @given(histories(dialect, orphans=True), st.integers(1, 110), st.booleans())
     def run(history, share, pinned):
         account_is_complete(history, POLICIES[name], share, history.pins if pinned else ())
@@ -217,7 +217,7 @@ def account_is_complete(history, policy, share, pins):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_larger_budget_keeps_more(dialect):
-    for seed in range(cases(25, 5_000)):
+    for seed in range(cases(12, 5_000)):
         history = random_history(seed, dialect)
         total = int(fit(history.messages, budget=10**9, dialect=dialect).tokens)
         before = set()

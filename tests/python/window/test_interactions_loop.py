@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from fitting import cases
 from interactions_server import Gemini, RefusedError, serving
 
 from warmset import Chain, ClearToolResults, Memory, TokenBudget, count_tokens, fit, validate
@@ -12,7 +13,7 @@ from warmset.messages import accept, detect, repair
 
 genai = pytest.importorskip("google.genai", reason="the package google-genai is not installed")
 
-TURNS = 300
+TURNS = cases(120, 300)
 BUDGET = 1_500
 LOOK = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 READ = {**LOOK, "name": "read_file"}

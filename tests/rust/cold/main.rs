@@ -10,7 +10,6 @@
 
 mod support;
 
-
 mod crash;
 mod edges;
 mod erase;

@@ -7,7 +7,10 @@
     clippy::print_stdout,
     reason = "a test may panic, and says what it looked at"
 )]
-#![expect(dead_code, reason = "the tests of the defects use a part of the others'")]
+#![expect(
+    dead_code,
+    reason = "the tests of the defects use a part of the others'"
+)]
 
 mod asked;
 mod crashed;

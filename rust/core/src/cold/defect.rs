@@ -69,21 +69,29 @@ pub enum Defect {
     ExpiredCounts,
 }
 
-/// The mistake that is made: its place in the list above, counted from one; none at 0.
 #[cfg(feature = "defects")]
-static ACTIVE: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
+static ACTIVE: std::sync::Mutex<Option<Defect>> = std::sync::Mutex::new(None);
+
+/// Whether there is any, so that the other tests of such a build do not wait for each other.
+#[cfg(feature = "defects")]
+static ANY: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 /// Makes this mistake from now on, in the whole process, or none.
 #[cfg(feature = "defects")]
 pub fn seed(defect: Option<Defect>) {
-    let place = defect.map_or(0, |defect| defect as u8 + 1);
-    ACTIVE.store(place, std::sync::atomic::Ordering::SeqCst);
+    let active = ACTIVE.lock();
+    *active.unwrap_or_else(std::sync::PoisonError::into_inner) = defect;
+    ANY.store(defect.is_some(), std::sync::atomic::Ordering::SeqCst);
 }
 
 /// Whether this mistake is to be made.
 #[cfg(feature = "defects")]
 pub(crate) fn on(defect: Defect) -> bool {
-    ACTIVE.load(std::sync::atomic::Ordering::SeqCst) == defect as u8 + 1
+    if !ANY.load(std::sync::atomic::Ordering::SeqCst) {
+        return false;
+    }
+    let active = ACTIVE.lock();
+    *active.unwrap_or_else(std::sync::PoisonError::into_inner) == Some(defect)
 }
 
 /// Whether this mistake is to be made: never.
