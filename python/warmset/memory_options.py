@@ -90,8 +90,7 @@ class MemoryOptions:
         if self.weights is not None and not isinstance(self.weights, Weights):
             raise InvalidInputError(f"weights: expected Weights, found {self.weights!r:.80}")
         check_picker(self.picker)
-        if self.compaction is not None:
-            prepare.policy_of(self.compaction)
+        prepare.policy_of(self.compaction)
         if not isinstance(self.private_tags, bool):
             raise InvalidInputError(f"private_tags: expected a bool, found {self.private_tags!r}")
         self.redactor()

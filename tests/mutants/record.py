@@ -173,6 +173,11 @@ class Record:
         first, last = _function_around(self.tree.read(file), line)
         return {test for at in range(first, last + 1) for test in lines.get(at, ())}
 
+    def executes(self, file: str, line: int) -> bool:
+        """Whether any test executes just this line while it runs."""
+        self.tests_of(file, 0)
+        return bool(self._lines[file].get(line))
+
     def tests_of_file(self, file: str) -> set[str]:
         """Return the tests that execute any line of a file while they run."""
         self.tests_of(file, 0)

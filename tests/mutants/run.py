@@ -158,7 +158,7 @@ class Run:
             tried = self._try_chosen(mutant, chosen, record, bench)
         folder = folder_for(mutant, self.tree)
         own = folder.endswith(f"/{mutant.room}")
-        seen = record.has(folder) and record.tests_of(mutant.file, mutant.line)
+        seen = record.has(folder) and record.executes(mutant.file, mutant.line)
         if tried is None or (tried.outcome == "lived" and own and not seen):
             more = bench.try_one(mutant, Suite(arguments=(folder,)))
             tried = replace(more, seconds=more.seconds + (tried.seconds if tried else 0.0))

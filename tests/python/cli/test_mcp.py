@@ -50,10 +50,18 @@ def send(process, *messages):
 
 def answer(process, id_):
     """Read lines until the answer to a request."""
+    return answers(process, id_)[id_]
+
+
+def answers(process, *ids):
+    """Read lines until each of these requests is answered, which may be in any order."""
+    made = {}
     for line in process.stdout:
         found = json.loads(line)
-        if found.get("id") == id_:
-            return found
+        if found.get("id") in ids:
+            made[found["id"]] = found
+        if len(made) == len(ids):
+            return made
     raise AssertionError(process.stderr.read().decode())
 
 
@@ -124,11 +132,11 @@ def test_a_memory_that_cannot_be_opened_is_told_by_each_call(tmp_path):
     file.write_text("no store")
     with start("--memory", file, "--embedder", "lexical") as process:
         send(process, BEGIN, BEGUN, call(1, "context_status"), call(2, "memory_search", query="x"))
-        made = {id_: answer(process, id_)["result"] for id_ in (1, 2)}
+        made = answers(process, 1, 2)
         _, err = process.communicate(timeout=60)
     for one in made.values():
-        assert one["isError"]
-        assert str(file) in one["content"][0]["text"]
+        assert one["result"]["isError"]
+        assert str(file) in one["result"]["content"][0]["text"]
     assert process.returncode == 0
     assert f"warmset: {file}" in err.decode()
 

@@ -99,6 +99,12 @@ def test_limits_are_options():
     assert told[2]["result"] == {}
 
 
+def test_a_limit_may_be_one():
+    code, told, _ = call("xx\n", "--longest", "1", "--deepest", "1")
+    assert code == 0
+    assert "at most 1 are read" in told[0]["error"]["data"]["why"]
+
+
 @pytest.mark.parametrize(
     ("tokens", "code", "told"),
     [

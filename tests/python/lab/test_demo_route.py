@@ -6,6 +6,7 @@ import io
 import json
 import re
 import socket
+import time
 from dataclasses import replace
 
 import pytest
@@ -254,6 +255,7 @@ def test_json_has_all_figures_and_two_runs_differ_in_their_times_alone(found, ca
         raise AssertionError("it needs no network")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
+    begun = time.perf_counter()
     assert app.run(["demo", "--route", "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -269,6 +271,7 @@ def test_json_has_all_figures_and_two_runs_differ_in_their_times_alone(found, ca
     assert got["broken"] == []
     assert got["payload"]["task"] == "dcf"
     assert set(got["seconds"]) == {"put", "compare"}
+    assert 0 < got["seconds"]["compare"] < time.perf_counter() - begun
     same = found.as_json()
     assert {**got, "seconds": 0} == json.loads(json.dumps({**same, "seconds": 0}))
 

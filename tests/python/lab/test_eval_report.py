@@ -13,7 +13,7 @@ import pytest
 from eval_material import LONGMEMEVAL, locomo, quiet
 from rich.console import Console
 
-from warmset.cli import app
+from warmset.cli import app, evaluate
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus import models
 from warmset.lab.eval import plot, table, write
@@ -228,6 +228,15 @@ def test_the_needle_as_a_command(tmp_path, capsys):
     found = json.loads(out.read_text("utf-8"))
     assert (found["depth"], found["budget"], len(found["rows"])) == (50, 300, 2)
     assert "full-index" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dataset", ["locomo", "longmemeval", "agents"])
+def test_vectors_are_measured_unless_words_alone_are_asked_for(dataset, monkeypatch, tmp_path):
+    taken = []
+    monkeypatch.setattr(evaluate, "_run", taken.append)
+    for flags in ([], ["--words-only"]):
+        assert app.run(["eval", dataset, str(tmp_path), *flags]) == 0
+    assert [options.words_only for options in taken] == [False, True]
 
 
 def test_longmemeval_as_a_command(capsys):
