@@ -165,9 +165,7 @@ class Record:
 
     def tests_of(self, file: str, line: int) -> set[str]:
         """Return the tests that execute a line, or else those that execute its function."""
-        if file not in self._lines:
-            self._lines[file] = self._now(file)
-        lines = self._lines[file]
+        lines = self._lines_of(file)
         if lines.get(line):
             return lines[line]
         first, last = _function_around(self.tree.read(file), line)
@@ -175,13 +173,16 @@ class Record:
 
     def executes(self, file: str, line: int) -> bool:
         """Whether any test executes just this line while it runs."""
-        self.tests_of(file, 0)
-        return bool(self._lines[file].get(line))
+        return bool(self._lines_of(file).get(line))
 
     def tests_of_file(self, file: str) -> set[str]:
         """Return the tests that execute any line of a file while they run."""
-        self.tests_of(file, 0)
-        return {test for tests in self._lines[file].values() for test in tests}
+        return {test for tests in self._lines_of(file).values() for test in tests}
+
+    def _lines_of(self, file: str) -> dict[int, set[str]]:
+        if file not in self._lines:
+            self._lines[file] = self._now(file)
+        return self._lines[file]
 
     def _now(self, file: str) -> dict[int, set[str]]:
         text = self.tree.read(file)

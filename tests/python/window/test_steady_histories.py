@@ -12,7 +12,6 @@ from collections import Counter
 
 import pytest
 from bound_provider import BoundProvider
-from fitting import cases
 from growing_oracle import GrowingOracle
 
 from warmset import Memory, validate
@@ -161,22 +160,21 @@ def run(dialect, seeds, most=13, **options):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_lists_only_grow(dialect):
-    found = run(dialect, range(cases(40, 2_000)))
+    found = run(dialect, range(60))
     assert found["dropped"] == 0
     assert found["unequal"] == 0
-    assert found["grown"] > 500
+    assert found["grown"] > 800
     assert found["recalled"] > 10
-    assert found["epochs"] > 50
+    assert found["epochs"] > 100
     assert found["kept"] > found["calls"]
     assert found["invalid"] == found["instructed"] == 0
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_lists_with_instructing_index_lines_only_grow(dialect):
-    given = {"index_role": "system", "recall_share": 0.3, "shortlist": 4}
-    found = run(dialect, range(cases(25, 1_000)), **given)
+    found = run(dialect, range(40), index_role="system", recall_share=0.3, shortlist=4)
     assert (found["dropped"], found["unequal"], found["invalid"]) == (0, 0, 0)
-    assert found["instructed"] > 15
+    assert found["instructed"] > 30
     assert found["kept"] > found["calls"]
 
 

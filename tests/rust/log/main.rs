@@ -40,7 +40,4 @@ mod faulty;
 #[path = "../cold/support/kept.rs"]
 mod kept;
 
-/// The name of a segment, written down here once more so that the tests share no code with it.
-fn segment(number: u64) -> String {
-    format!("{number:020}.seg")
-}
+use support::segment;

@@ -15,3 +15,8 @@ pub(crate) mod random;
 pub(crate) mod sim;
 #[path = "../cold/support/walk.rs"]
 pub(crate) mod walk;
+
+/// The name of a segment, written down here once more so that the tests share no code with it.
+pub(crate) fn segment(number: u64) -> String {
+    format!("{number:020}.seg")
+}

@@ -25,7 +25,4 @@ mod catching;
 #[path = "../cold/support/faulty.rs"]
 mod faulty;
 
-/// The name of a segment, written down here once more so that the tests share no code with it.
-fn segment(number: u64) -> String {
-    format!("{number:020}.seg")
-}
+use support::segment;

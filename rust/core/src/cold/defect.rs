@@ -70,27 +70,19 @@ pub enum Defect {
 }
 
 #[cfg(feature = "defects")]
-static ACTIVE: std::sync::Mutex<Option<Defect>> = std::sync::Mutex::new(None);
-
-/// Whether there is any, so that the other tests of such a build do not wait for each other.
-#[cfg(feature = "defects")]
-static ANY: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+static ACTIVE: std::sync::RwLock<Option<Defect>> = std::sync::RwLock::new(None);
 
 /// Makes this mistake from now on, in the whole process, or none.
 #[cfg(feature = "defects")]
 pub fn seed(defect: Option<Defect>) {
-    let active = ACTIVE.lock();
+    let active = ACTIVE.write();
     *active.unwrap_or_else(std::sync::PoisonError::into_inner) = defect;
-    ANY.store(defect.is_some(), std::sync::atomic::Ordering::SeqCst);
 }
 
 /// Whether this mistake is to be made.
 #[cfg(feature = "defects")]
 pub(crate) fn on(defect: Defect) -> bool {
-    if !ANY.load(std::sync::atomic::Ordering::SeqCst) {
-        return false;
-    }
-    let active = ACTIVE.lock();
+    let active = ACTIVE.read();
     *active.unwrap_or_else(std::sync::PoisonError::into_inner) == Some(defect)
 }
 
