@@ -80,6 +80,18 @@ class QueryVectors:
             said = str(error)
             return None, said if isinstance(error, WarmsetError) else f"{kind(error)}: {said}"
 
+    def given(self, vector: object) -> Vectors:
+        """Read a vector that the caller made, for comparison with the store's; see `given_vector`.
+
+        Raises:
+            InvalidInputError: It is not a vector of numbers.
+            EmbedderMismatch: The store's vectors are another embedder's, and are not searched.
+        """
+        read = given_vector(vector)
+        if mismatch := self._vectorizer.mismatch():
+            raise mismatch
+        return read
+
     def close(self) -> None:
         """Stop the threads of remote calls."""
         if self._pool is not None:

@@ -58,7 +58,7 @@ def retrieve(
     words, cue = cues.read(query, engine.numbers, ledger)
     vector, why, pending = None, None, 0
     if query_vector is not None:
-        vector = given_vector(query_vector)
+        vector = given_vector(query_vector) if vectors is None else vectors.given(query_vector)
     elif vectors is not None and query.strip():
         vector, why = vectors.get(words, wait)
     if engine.indexer is not None:

@@ -147,9 +147,10 @@ class Searcher:
     ) -> tuple[str, Vectors | None]:
         """Return the words of a window's request, and its vector if it can be had in time."""
         words, _ = cues.read(text, self._handle.engine.numbers, ledger)
-        if query_vector is not None:
-            return words, given_vector(query_vector)
         vectors = self._handle.query_vectors
+        if query_vector is not None:
+            read = given_vector if vectors is None else vectors.given
+            return words, read(query_vector)
         if vectors is None or not text.strip():
             return words, None
         return words, vectors.get(words, wait)[0]

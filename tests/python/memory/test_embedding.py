@@ -187,6 +187,25 @@ def test_another_embedder_is_refused_and_reembed_mends_it(tmp_path, bag, other):
 
 
 @pytest.mark.parametrize("dim", [64, 32])
+def test_a_vector_of_another_embedder_is_refused_as_its_text_is(tmp_path, bag, dim):
+    told(tmp_path, bag, [*TALK[:4], *(f"note {n} of a long afternoon" for n in range(30))])
+    other = type(bag)(fingerprint="other", dim=dim, salt="x")
+    with Memory.open(tmp_path, embedder=other) as memory:
+        log = memory.conversation("log")
+        for vector in (other.embed_query(["automobile"])[0], bag.embed_query(["automobile"])[0]):
+            with pytest.raises(EmbedderMismatch, match=r"reembed\(\)"):
+                memory.search("automobile", query_vector=vector)
+            with pytest.raises(EmbedderMismatch):
+                log.search("automobile", query_vector=vector)
+            for mode in ("jit", "steady"):
+                with pytest.raises(EmbedderMismatch):
+                    log.window("automobile", query_vector=vector, budget=200, mode=mode)
+        memory.reembed()
+        vector = other.embed_query(["automobile"])[0]
+        assert best(memory, "?", query_vector=vector) == "the car needs new tyres"
+
+
+@pytest.mark.parametrize("dim", [64, 32])
 def test_a_function_is_known_by_its_probe(tmp_path, bag, dim):
     told(tmp_path, bag.embed)
     with Memory.open(tmp_path, embedder=type(bag)().embed) as memory:
