@@ -205,6 +205,18 @@ def test_a_vector_of_another_embedder_is_refused_as_its_text_is(tmp_path, bag, d
         assert best(memory, "?", query_vector=vector) == "the car needs new tyres"
 
 
+@pytest.mark.parametrize("given", [False, True], ids=["text", "vector"])
+def test_memories_for_a_window_are_not_looked_for_by_another_embedder(tmp_path, bag, given):
+    with Memory.open(tmp_path, embedder=bag) as memory:
+        memory.conversation("log").append(said("the car needs new tyres"))
+        memory.remember("the car is blue")
+        assert memory.flush(20)
+    other = type(bag)(fingerprint="other", salt="x")
+    vector = other.embed_query(["automobile"])[0] if given else None
+    with Memory.open(tmp_path, embedder=other) as memory, pytest.raises(EmbedderMismatch):
+        memory.conversation("log").window("?", query_vector=vector, budget=500, mode="steady")
+
+
 @pytest.mark.parametrize("dim", [64, 32])
 def test_a_function_is_known_by_its_probe(tmp_path, bag, dim):
     told(tmp_path, bag.embed)
