@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.mutants.changed import base, changed_lines
-from tests.mutants.chosen import choose, folder_for
+from tests.mutants.chosen import MORE_SECONDS, choose, folder_for
 from tests.mutants.copies import copy_of
 from tests.mutants.equivalent import equivalents
 from tests.mutants.mutant import Result
@@ -150,12 +150,17 @@ class Run:
     def _try_one(self, mutant: Mutant, record: Record, bench: Bench) -> Result:
         """Try recorded tests, then the room's folder if they may not be all that see the line.
 
-        That is so where the folder is not recorded, and where no test is seen to execute the line:
-        it runs at import, or in another process.
+        If a mutant lives the first of them, it meets others. The folder follows where it is not
+        recorded, and where no test is seen to execute the line: it runs at import, or in another
+        process.
         """
         tried: Result | None = None
         if chosen := choose(mutant, record):
             tried = self._try_chosen(mutant, chosen, record, bench)
+            others = choose(mutant, record, MORE_SECONDS, besides=chosen)
+            if tried.outcome == "lived" and others:
+                more = self._try_chosen(mutant, others, record, bench)
+                tried = replace(more, seconds=more.seconds + tried.seconds)
         folder = folder_for(mutant, self.tree)
         own = folder.endswith(f"/{mutant.room}")
         seen = record.has(folder) and record.executes(mutant.file, mutant.line)

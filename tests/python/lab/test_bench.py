@@ -32,7 +32,7 @@ from warmset.lab.bench.case import (
     expect,
 )
 from warmset.lab.bench.picture import draw
-from warmset.lab.bench.run import Report, all_cases, chosen, measure
+from warmset.lab.bench.run import QUICK, SECONDS, Report, all_cases, chosen, measure
 from warmset.lab.bench.vectors import exact, near, same_bits
 
 CASES = all_cases(trim_messages)
@@ -438,6 +438,22 @@ def test_what_cannot_work_is_said_before_anything_is_measured(
     words = [one.format(none=tmp_path / "none", here=tmp_path) for one in words]
     assert warmset(["bench", *words]) == code
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("words", [[], ["--quick"]])
+def test_cases_take_their_time_if_they_are_not_to_be_quick(words, monkeypatch):
+    asked = []
+
+    def enough(cases, _place, *, seconds, progress):  # noqa: ARG001
+        asked.append((cases, seconds))
+        raise InvalidInputError("that is enough")
+
+    monkeypatch.setattr("warmset.lab.bench.run.measure", enough)
+    monkeypatch.setattr("warmset.lab.bench.run.all_cases", lambda _trim: CASES)
+    assert warmset(["bench", *words]) == 1
+    [(cases, seconds)] = asked
+    assert seconds == (QUICK if words else SECONDS)
+    assert cases == chosen(CASES, (), quick=bool(words))
 
 
 def test_a_wrong_result_ends_the_command_with_1_and_writes_nothing(tmp_path, capsys, monkeypatch):

@@ -79,7 +79,15 @@ def test_tests_are_the_fastest_and_half_the_time_is_for_the_own_room(
 
 def test_no_more_tests_are_chosen_than_start_quickly() -> None:
     record: Any = Recorded({f"tests/python/window/test_a.py::test_{i}": 0.0 for i in range(9999)})
-    assert len(choose(mutant(), record)) == MOST
+    assert len(choose(mutant(), record)) == SECONDS * MOST
+    assert len(choose(mutant(), record, 3 * SECONDS)) == 3 * SECONDS * MOST
+
+
+def test_no_test_is_chosen_that_was_met_before() -> None:
+    tests = [f"tests/python/{room}/test_a.py::test_a" for room in ("compact", "window", "route")]
+    record: Any = Recorded(dict.fromkeys(tests, 0.1))
+    assert choose(mutant(), record, besides=tests[:2]) == tests[2:]
+    assert choose(mutant(), record, besides=tests) == []
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.mutants import chosen
 from tests.mutants.changed import changed_lines
 from tests.mutants.command import main
 from tests.mutants.lists import mistakes
@@ -349,6 +350,20 @@ def test_a_sample_meets_the_tests_that_execute_its_lines(root: Path) -> None:
         stream.write("\n\ndef test_one_more():\n    assert total([]) == 0\n")
     ran(root, "--sample", "1", "scale")
     assert "test_one_more" in part.read_text(encoding="utf-8"), "recorded again when stale"
+
+
+def test_what_lives_the_first_tests_meets_the_others(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chosen, "MOST", 1 / chosen.SECONDS)
+    quick = "".join(f"\n\ndef test_quick_{n}():\n    total([{n}])\n" for n in range(3))
+    slow = "\n\ndef test_slow():\n    time.sleep(0.1)\n    assert total([7]) == 7\n"
+    tests = TESTS.replace("assert total([1, 2]) == 3", "total([1, 2])")
+    file = root / "tests/python/scale/test_sizes.py"
+    file.write_text(f"import time\n{tests}{quick}{slow}", encoding="utf-8")
+    _, made = ran(root, "--sample", "5", "--seed", "1", "scale")
+    by = {one["line"]: one["by"] for one in made["mutants"]}
+    assert by[17] == "tests/python/scale/test_sizes.py::test_slow"
 
 
 def test_what_runs_at_import_meets_the_whole_folder(root: Path) -> None:

@@ -142,6 +142,14 @@ def test_one_id_that_is_none_makes_an_answer_unreadable(wrong):
         parse(f'{{"ids": [3, {wrong}]}}')
 
 
+@pytest.mark.parametrize("answer", ["{}", '{{"ids": "{}"}}', '{{"ids": [["{}"]]}}'])
+def test_200_characters_of_an_answer_are_shown(answer):
+    with pytest.raises(PickerError) as caught:
+        parse(answer.format("n" * 400))
+    shown = str(caught.value).partition(": ")[2].strip("'")
+    assert len(shown) == 200
+
+
 @pytest.mark.parametrize("spec", ["openai:", "openai", "", ":gpt", "somebody:model"])
 def test_a_picker_s_name_has_a_kind_and_a_model(spec):
     with pytest.raises(InvalidInputError, match="openai:model"):

@@ -81,7 +81,7 @@ class Mention:
     start: int
     end: int
     span: Span
-    relative: bool = False
+    relative: bool
 
 
 def mentions(
