@@ -88,8 +88,7 @@ class QueryVectors:
             EmbedderMismatch: The store's vectors are another embedder's, and are not searched.
         """
         read = given_vector(vector)
-        if mismatch := self._vectorizer.mismatch():
-            raise mismatch
+        self._vectorizer.check()
         return read
 
     def close(self) -> None:

@@ -8,9 +8,11 @@ vectors, and no other one adds to them.
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from warmset._support.log import event, kind, room
 from warmset.embed.base import CONTEXT_SHARE, context_share
 from warmset.embed.function import FunctionEmbedder
 from warmset.errors import EmbedderMismatch
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from warmset.embed import Embedder, Vectors
+
+LOG: Final = room("index")
 
 PROBE: Final = "warmset probe: the tide table for Tuesday lists seventeen boats."
 """A text that identifies embedders without a fingerprint by its vector."""
@@ -102,6 +106,28 @@ class Vectorizer:
         if given.fingerprint == stored.fingerprint:
             return _other_length(stored.name, stored.dim, given.name, given.dim or 0)
         return EmbedderMismatch(stored.name, given.name)
+
+    def check(self) -> None:
+        """Determine whether this is the store's embedder, for a vector that is said to be its own.
+
+        An embedder without a fingerprint embeds the probe, once, unless it is remote. One that
+        fails is not refused: it was not asked for a vector.
+
+        Raises:
+            EmbedderMismatch: The store's vectors are another embedder's.
+        """
+        if wrong := self.mismatch():
+            raise wrong
+        known = self._probed or not self._durable or self.embedder.fingerprint is not None
+        if known or self.identity is None or self.embedder.remote:
+            return
+        try:
+            self._call([], self.embedder.embed)
+        except EmbedderMismatch:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises
+            name = self.embedder.name
+            event(LOG, logging.WARNING, "failed", what="probe", embedder=name, why=kind(error))
 
     def made_by(self) -> str:
         """Return the identity of the searched vectors and views; empty if there are none."""

@@ -14,18 +14,22 @@ from warmset.options import ONLY_WORDS, Filter
 from warmset.text.changes import subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
 
 MOST: Final = 256
-"""The newest messages of a conversation that are read at first: the first window waits for it."""
+"""The newest messages of a conversation that are read at first, and of many that come together: the
+window waits for it."""
 
 MORE: Final = 1
 """Older messages that each further window reads, until all are. Each costs some 35 µs: a window of
 10,000 turns takes 2 ms."""
+
+AT_ONCE: Final = 500
+"""Messages that are compared at once with changes in messages that are new: some 100 ms at most."""
 
 COMPARED: Final = 2
 """Messages that each window compares with changes that it found in older messages; each costs some
@@ -43,9 +47,10 @@ NEAREST: Final = 64
 class Changers:
     """The turns of one conversation's current path that changed a value.
 
-    The newest messages are read at first, new ones and some older ones at each call; what older
-    ones change is looked for a little at a time. A path that was cut is read anew. Changes are
-    rare, so the search begins with them: what a message that is shown states need not be read.
+    New messages are read at each call, the newest ones of many, with some older ones; what older
+    ones change is looked for a little at a time, and so is what is left of many changes that came
+    together. A path that was cut is read anew. Changes are rare, so the search begins with them:
+    what a message that is shown states need not be read.
 
     Args:
         engine: The store and its index.
@@ -57,7 +62,7 @@ class Changers:
         self._ledger = ledger
         self._count = 0
         self._last = 0
-        self._first = 0
+        self._unread: list[range] = []
         self._newer: dict[int, Entry] = {}
         self._waiting: deque[Iterator[int]] = deque()
 
@@ -65,18 +70,18 @@ class Changers:
         """Take up the messages of the current path; the caller holds the engine's lock."""
         live = self._ledger.live()
         if self._count > len(live) or (self._count and live[self._count - 1].id != self._last):
-            self._count, self._newer = 0, {}
+            self._count, self._newer, self._unread = 0, {}, []
             self._waiting.clear()
-        if not self._count:
-            self._first = self._count = max(len(live) - MOST, 0)
-        older = max(self._first - MORE, 0)
+        first = max(len(live) - MOST, self._count)
         changes = self._engine.cards.changes
-        for entry in filter(changes, live[self._count :]):
-            deque(self._comparisons(entry), maxlen=0)
-        self._waiting += map(self._comparisons, filter(changes, live[older : self._first]))
-        self._first = older
+        fresh = deque(map(self._comparisons, filter(changes, reversed(live[first:]))))
+        _compare(fresh, AT_ONCE)
+        if first > self._count:
+            self._unread.append(range(self._count, first))
         self._count, self._last = len(live), live[-1].id if live else 0
-        self._compare(COMPARED)
+        self._waiting.extendleft(reversed(fresh))
+        self._read_older(live)
+        _compare(self._waiting, COMPARED)
 
     def newer(self, old: Entry) -> Entry | None:
         """Return the newest turn that changed a value of a message, also by way of others.
@@ -90,13 +95,15 @@ class Changers:
             found = more
         return found
 
-    def _compare(self, most: int) -> None:
-        """Compare messages with changes that wait, until that has cost so much."""
-        while most > 0 and self._waiting:
-            cost = next(self._waiting[0], 0)
-            if not cost:
-                self._waiting.popleft()
-            most -= cost
+    def _read_older(self, live: Sequence[Entry]) -> None:
+        """Read the newest of the messages that were left unread."""
+        if not self._unread:
+            return
+        left = self._unread[-1]
+        older = [live[at] for at in left[-MORE:]]
+        self._waiting += map(self._comparisons, filter(self._engine.cards.changes, older))
+        rest = left[:-MORE]
+        self._unread[-1:] = [rest] if rest else []
 
     def _comparisons(self, changer: Entry) -> Iterator[int]:
         """Note the earlier messages of which a turn changes a value, one after the other.
@@ -131,6 +138,15 @@ class Changers:
         ids, _, _ = search(None, words, NEAREST, where=where, weights=ONLY_WORDS, cue=Cue())
         found: list[int] = ids.tolist()
         return found
+
+
+def _compare(waiting: deque[Iterator[int]], most: int) -> None:
+    """Compare messages with changes that wait, until that has cost so much."""
+    while most > 0 and waiting:
+        cost = next(waiting[0], 0)
+        if not cost:
+            waiting.popleft()
+        most -= cost
 
 
 def changers_of(engine: Engine, ledger: Ledger) -> Changers:

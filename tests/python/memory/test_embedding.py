@@ -205,6 +205,36 @@ def test_a_vector_of_another_embedder_is_refused_as_its_text_is(tmp_path, bag, d
         assert best(memory, "?", query_vector=vector) == "the car needs new tyres"
 
 
+@pytest.mark.parametrize("dim", [64, 32])
+def test_a_vector_of_another_function_is_refused(tmp_path, bag, dim):
+    told(tmp_path, bag.embed)
+    other = type(bag)(salt="x", dim=dim)
+    vector = other.embed_query(["automobile"])[0]
+    with Memory.open(tmp_path, embedder=other.embed) as memory:
+        for _ in range(2):
+            with pytest.raises(EmbedderMismatch):
+                memory.search("automobile", query_vector=vector)
+    same = type(bag)()
+    vector = same.embed_query(["automobile"])[0]
+    with Memory.open(tmp_path, embedder=same.embed) as memory:
+        assert memory.flush(20)
+        same.calls = 0
+        for _ in range(2):
+            assert best(memory, "?", query_vector=vector) == "the car needs new tyres"
+        assert same.calls == 1, "the probe"
+
+
+def test_a_function_that_fails_is_not_needed_where_vectors_are_given(tmp_path, bag):
+    told(tmp_path, bag.embed)
+    vector = bag.embed_query(["automobile"])[0]
+
+    def broken(_texts):
+        raise EmbedderError("out of order")
+
+    with Memory.open(tmp_path, embedder=broken) as memory:
+        assert best(memory, "?", query_vector=vector) == "the car needs new tyres"
+
+
 @pytest.mark.parametrize("given", [False, True], ids=["text", "vector"])
 def test_memories_for_a_window_are_not_looked_for_by_another_embedder(tmp_path, bag, given):
     with Memory.open(tmp_path, embedder=bag) as memory:

@@ -88,6 +88,40 @@ def test_of_two_changes_of_one_message_the_newest_counts(log):
     assert log.newer(old) == second
 
 
+def test_many_changes_that_come_together_are_compared_over_several_windows(log, monkeypatch):
+    """The newest ones first; all that each of them changes is known in the end."""
+    counted = []
+    real = type(log.memory._handle.engine.cards).changed_by
+
+    def counting(*given):
+        counted.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(type(log.memory._handle.engine.cards), "changed_by", counting)
+    first = log.say("The boat is blue.")
+    assert log.newer(first) is None
+    said = [f"We moved the pool of the ledger from {at} to {at + 1} seconds." for at in range(600)]
+    ids = log.chat.append([{"role": "user", "content": text} for text in said])
+    log.newer(ids[0])
+    assert 0 < len(counted) <= changers.AT_ONCE + 2 * changers.COMPARED
+    counted.clear()
+    log.newer(ids[0])
+    assert len(counted) <= 2 * changers.COMPARED
+    monkeypatch.setattr(changers, "COMPARED", 1_000)
+    for _ in range(len(ids)):
+        log.newer(ids[0])
+    known = [log.newer(one) for one in ids]
+    counted.clear()
+    assert [log.newer(one) for one in ids] == known
+    assert counted == [], "everything is compared"
+    with log.memory._handle.engine.lock:
+        ledger = log.memory._handle.engine.owner(ids[0])
+        ledger.changers = None
+    monkeypatch.setattr(changers, "AT_ONCE", 1_000_000)
+    monkeypatch.setattr(changers, "MOST", 1_000_000)
+    assert [log.newer(one) for one in ids] == known, "as if they were compared together"
+
+
 def test_a_value_of_another_conversation_is_not_changed(log):
     other = Log(log.memory)
     other.chat = log.memory.conversation("other")

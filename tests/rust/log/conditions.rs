@@ -178,8 +178,10 @@ fn conditions_alone_are_judged_and_write_nothing() {
         })
     };
     assert_eq!(with(&[Expect::Version(A, first)]).unwrap(), []);
-    let wrong = with(&[Expect::Version(A, Seq(0))]);
-    assert!(matches!(wrong, Err(Error::Conflict { .. })), "{wrong:?}");
+    let wrong = with(&[Expect::Version(A, Seq(0))]).unwrap_err();
+    assert!(matches!(wrong, Error::Conflict { .. }), "{wrong:?}");
+    let said = format!("(t, \u{fffd}s, a): version, found {first}; read it again and decide anew");
+    assert_eq!(wrong.to_string(), said);
     assert_eq!(log.store().stats().unwrap().next_seq, next);
 }
 
