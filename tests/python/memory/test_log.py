@@ -347,6 +347,14 @@ def embedder(heard, tmp_path):
         memory.conversation("log").append(said("three"))
         [lost] = heard.wait_for("failed", "vectors")
         assert (lost.turns, lost.error, lost.levelname) == (2, "EmbedderMismatch", "WARNING")
+    with Memory.open(tmp_path / "probed", embedder=Bag().embed) as memory:
+        memory.conversation("log").append(said("one"))
+        assert memory.flush(30)
+    with Memory.open(tmp_path / "probed", embedder=fail) as memory:
+        memory.search(MARKER, query_vector=Bag().embed_query([MARKER])[0])
+        [unknown] = heard.named("failed", "probe")
+        assert (unknown.why, unknown.levelname) == ("EmbedderError from EmbedderError", "WARNING")
+        assert unknown.embedder
 
 
 def threads(heard, monkeypatch):
