@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.mutants.changed import base, changed_lines
-from tests.mutants.chosen import MORE_SECONDS, choose, folder_for
+from tests.mutants.chosen import MORE_SECONDS, SECONDS, choose, folder_for
 from tests.mutants.copies import copy_of
 from tests.mutants.equivalent import equivalents
 from tests.mutants.mutant import Result
@@ -155,18 +155,18 @@ class Run:
         process.
         """
         tried: Result | None = None
-        if chosen := choose(mutant, record):
-            tried = self._try_chosen(mutant, chosen, record, bench)
-            others = choose(mutant, record, MORE_SECONDS, besides=chosen)
-            if tried.outcome == "lived" and others:
-                more = self._try_chosen(mutant, others, record, bench)
-                tried = replace(more, seconds=more.seconds + tried.seconds)
+        met: list[str] = []
+        for seconds in (SECONDS, MORE_SECONDS):
+            if chosen := choose(mutant, record, seconds, besides=met):
+                tried = _after(tried, self._try_chosen(mutant, chosen, record, bench))
+            if tried is None or tried.outcome != "lived":
+                break
+            met = chosen
         folder = folder_for(mutant, self.tree)
         own = folder.endswith(f"/{mutant.room}")
         seen = record.has(folder) and record.executes(mutant.file, mutant.line)
         if tried is None or (tried.outcome == "lived" and own and not seen):
-            more = bench.try_one(mutant, Suite(arguments=(folder,)))
-            tried = replace(more, seconds=more.seconds + (tried.seconds if tried else 0.0))
+            tried = _after(tried, bench.try_one(mutant, Suite(arguments=(folder,))))
         return tried
 
     @staticmethod
@@ -200,3 +200,8 @@ class Run:
 
     def _bench(self, copy: Copy) -> Bench:
         return Bench(copy, self.tree.cache / "cargo", self.seconds)
+
+
+def _after(tried: Result | None, more: Result) -> Result:
+    """Return the result of more tests, with the time of those before them."""
+    return more if tried is None else replace(more, seconds=tried.seconds + more.seconds)

@@ -80,16 +80,13 @@ class QueryVectors:
             said = str(error)
             return None, said if isinstance(error, WarmsetError) else f"{kind(error)}: {said}"
 
-    def given(self, vector: object) -> Vectors:
-        """Read a vector that the caller made, for comparison with the store's; see `given_vector`.
+    def check(self) -> None:
+        """Determine whether the store's vectors may be compared with vectors of this embedder.
 
         Raises:
-            InvalidInputError: It is not a vector of numbers.
-            EmbedderMismatch: The store's vectors are another embedder's, and are not searched.
+            EmbedderMismatch: They are another embedder's.
         """
-        read = given_vector(vector)
         self._vectorizer.check()
-        return read
 
     def close(self) -> None:
         """Stop the threads of remote calls."""
@@ -113,6 +110,23 @@ class QueryVectors:
             future.set_result(self._vectorizer.query(query))
         except BaseException as error:  # noqa: BLE001 - whoever waits raises it
             future.set_exception(error)
+
+
+def searched_vector(vector: object, vectors: QueryVectors | None) -> NDArray[np.float32]:
+    """Read a vector that the caller made, for comparison with a store's; see `given_vector`.
+
+    Args:
+        vector: The vector, shape (dim,).
+        vectors: The query vectors of the store's embedder; None if there is none.
+
+    Raises:
+        InvalidInputError: It is not a vector of numbers.
+        EmbedderMismatch: The store's vectors are another embedder's, and are not searched.
+    """
+    read = given_vector(vector)
+    if vectors is not None:
+        vectors.check()
+    return read
 
 
 def given_vector(vector: object) -> NDArray[np.float32]:

@@ -118,8 +118,7 @@ class Vectorizer:
         """
         if wrong := self.mismatch():
             raise wrong
-        known = self._probed or not self._durable or self.embedder.fingerprint is not None
-        if known or self.identity is None or self.embedder.remote:
+        if self.identity is None or self.embedder.remote or not self._probes:
             return
         try:
             self._call([], self.embedder.embed)
@@ -128,6 +127,11 @@ class Vectorizer:
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises
             name = self.embedder.name
             event(LOG, logging.WARNING, "failed", what="probe", embedder=name, why=kind(error))
+
+    @property
+    def _probes(self) -> bool:
+        """Whether the next call embeds the probe, by which an embedder is known."""
+        return self.embedder.fingerprint is None and self._durable and not self._probed
 
     def made_by(self) -> str:
         """Return the identity of the searched vectors and views; empty if there are none."""
@@ -234,7 +238,7 @@ class Vectorizer:
         if wrong is not None:
             raise wrong
         stored = self.identity
-        probing = self.embedder.fingerprint is None and self._durable and not self._probed
+        probing = self._probes
         rows = embed([*texts, PROBE] if probing and not apart else texts)
         probe = (self.embedder.embed([PROBE]) if apart else rows)[-1].copy() if probing else None
         rows = rows[: len(texts)]

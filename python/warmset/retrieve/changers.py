@@ -14,7 +14,7 @@ from warmset.options import ONLY_WORDS, Filter
 from warmset.text.changes import subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.state.entry import Entry
@@ -73,8 +73,7 @@ class Changers:
             self._count, self._newer, self._unread = 0, {}, []
             self._waiting.clear()
         first = max(len(live) - MOST, self._count)
-        changes = self._engine.cards.changes
-        fresh = deque(map(self._comparisons, filter(changes, reversed(live[first:]))))
+        fresh = deque(self._changes(reversed(live[first:])))
         _compare(fresh, AT_ONCE)
         if first > self._count:
             self._unread.append(range(self._count, first))
@@ -100,10 +99,13 @@ class Changers:
         if not self._unread:
             return
         left = self._unread[-1]
-        older = [live[at] for at in left[-MORE:]]
-        self._waiting += map(self._comparisons, filter(self._engine.cards.changes, older))
+        self._waiting += self._changes(live[at] for at in left[-MORE:])
         rest = left[:-MORE]
         self._unread[-1:] = [rest] if rest else []
+
+    def _changes(self, entries: Iterable[Entry]) -> Iterator[Iterator[int]]:
+        """Return the comparisons of those messages that change something."""
+        return map(self._comparisons, filter(self._engine.cards.changes, entries))
 
     def _comparisons(self, changer: Entry) -> Iterator[int]:
         """Note the earlier messages of which a turn changes a value, one after the other.

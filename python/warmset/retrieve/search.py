@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError
 from warmset.index.labels import role_number
-from warmset.index.query_vectors import QueryVectors, given_vector
+from warmset.index.query_vectors import QueryVectors, searched_vector
 from warmset.options import CATCH_UP, Filter, Weights
 from warmset.retrieve import cues
 from warmset.retrieve.hits import Found
@@ -58,7 +58,7 @@ def retrieve(
     words, cue = cues.read(query, engine.numbers, ledger)
     vector, why, pending = None, None, 0
     if query_vector is not None:
-        vector = given_vector(query_vector) if vectors is None else vectors.given(query_vector)
+        vector = searched_vector(query_vector, vectors)
     elif vectors is not None and query.strip():
         vector, why = vectors.get(words, wait)
     if engine.indexer is not None:

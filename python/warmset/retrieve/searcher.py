@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError
-from warmset.index.query_vectors import given_vector
+from warmset.index.query_vectors import searched_vector
 from warmset.options import SEARCH_WAIT, SHORTLIST, Filter
 from warmset.retrieve import cues
 from warmset.retrieve.search import retrieve, scope
@@ -149,8 +149,7 @@ class Searcher:
         words, _ = cues.read(text, self._handle.engine.numbers, ledger)
         vectors = self._handle.query_vectors
         if query_vector is not None:
-            read = given_vector if vectors is None else vectors.given
-            return words, read(query_vector)
+            return words, searched_vector(query_vector, vectors)
         if vectors is None or not text.strip():
             return words, None
         return words, vectors.get(words, wait)[0]

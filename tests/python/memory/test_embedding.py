@@ -224,6 +224,22 @@ def test_a_vector_of_another_function_is_refused(tmp_path, bag, dim):
         assert same.calls == 1, "the probe"
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_no_probe_is_embedded_for_a_vector_where_it_would_tell_nothing_or_take_long(
+    tmp_path, bag, stored
+):
+    """In a store that has no vectors yet, and by an embedder that is far away."""
+    vector = bag.embed_query(["automobile"])[0]
+    far = type(bag)(fingerprint=None, remote=True)
+    if stored:
+        told(tmp_path, far)
+    given = type(bag)(fingerprint=None, remote=stored)
+    with Memory.open(tmp_path, embedder=given) as memory:
+        found = memory.search("car", query_vector=vector)
+        assert len(found) == (len(TALK) - 1 if stored else 0)
+        assert given.calls == 0
+
+
 def test_a_function_that_fails_is_not_needed_where_vectors_are_given(tmp_path, bag):
     told(tmp_path, bag.embed)
     vector = bag.embed_query(["automobile"])[0]

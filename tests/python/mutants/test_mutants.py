@@ -18,11 +18,14 @@ from tests.mutants.changed import changed_lines
 from tests.mutants.command import main
 from tests.mutants.lists import mistakes
 from tests.mutants.record import Record
+from tests.mutants.run import Run
 from tests.mutants.sample import sample
 from tests.mutants.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.mutants.mutant import Mutant, Result
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SOURCE = '''\
@@ -356,6 +359,15 @@ def test_what_lives_the_first_tests_meets_the_others(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chosen, "MOST", 1 / chosen.SECONDS)
+    met: list[str] = []
+    run_tests = Run._try_chosen
+
+    def noted(mutant: Mutant, tests: list[str], *given: Any) -> Result:
+        if mutant.line == 17:
+            met.extend(tests)
+        return run_tests(mutant, tests, *given)
+
+    monkeypatch.setattr(Run, "_try_chosen", staticmethod(noted))
     quick = "".join(f"\n\ndef test_quick_{n}():\n    total([{n}])\n" for n in range(3))
     slow = "\n\ndef test_slow():\n    time.sleep(0.1)\n    assert total([7]) == 7\n"
     tests = TESTS.replace("assert total([1, 2]) == 3", "total([1, 2])")
@@ -364,6 +376,7 @@ def test_what_lives_the_first_tests_meets_the_others(
     _, made = ran(root, "--sample", "5", "--seed", "1", "scale")
     by = {one["line"]: one["by"] for one in made["mutants"]}
     assert by[17] == "tests/python/scale/test_sizes.py::test_slow"
+    assert len(met) == len(set(met)) == 5, "each once"
 
 
 def test_what_runs_at_import_meets_the_whole_folder(root: Path) -> None:

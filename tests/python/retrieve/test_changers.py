@@ -16,6 +16,9 @@ NEW = "It harms nobody at night, raise the alert to 90 s."
 NEWEST = "Let us raise the alert to 120 s, then."
 
 
+NAMES = "harbour ledger crane bakery orchard museum".split()  # noqa: SIM905
+
+
 class Log:
     """A conversation whose changes are asked for by the texts' ids."""
 
@@ -100,10 +103,14 @@ def test_many_changes_that_come_together_are_compared_over_several_windows(log, 
     monkeypatch.setattr(type(log.memory._handle.engine.cards), "changed_by", counting)
     first = log.say("The boat is blue.")
     assert log.newer(first) is None
-    said = [f"We moved the pool of the ledger from {at} to {at + 1} seconds." for at in range(600)]
+    things = [f"{what} of the {of}" for of in NAMES for what in ("pool", "retry", "cache", "lease")]
+    said = [
+        f"We moved the {things[at % len(things)]} from {at} to {at + 1} seconds."
+        for at in range(600)
+    ]
     ids = log.chat.append([{"role": "user", "content": text} for text in said])
-    log.newer(ids[0])
-    assert 0 < len(counted) <= changers.AT_ONCE + 2 * changers.COMPARED
+    assert log.newer(ids[-1 - len(things)]) == ids[-1], "of what changed the same thing before"
+    assert 0 < len(counted) <= changers.AT_ONCE + changers.COMPARED
     counted.clear()
     log.newer(ids[0])
     assert len(counted) <= 2 * changers.COMPARED
@@ -111,6 +118,7 @@ def test_many_changes_that_come_together_are_compared_over_several_windows(log, 
     for _ in range(len(ids)):
         log.newer(ids[0])
     known = [log.newer(one) for one in ids]
+    assert any(known)
     counted.clear()
     assert [log.newer(one) for one in ids] == known
     assert counted == [], "everything is compared"
@@ -120,6 +128,22 @@ def test_many_changes_that_come_together_are_compared_over_several_windows(log, 
     monkeypatch.setattr(changers, "AT_ONCE", 1_000_000)
     monkeypatch.setattr(changers, "MOST", 1_000_000)
     assert [log.newer(one) for one in ids] == known, "as if they were compared together"
+
+
+def test_what_was_left_of_a_path_that_was_cut_is_forgotten(log, monkeypatch):
+    """Both what was not read yet and what was not compared."""
+    monkeypatch.setattr(changers, "MOST", 1)
+    monkeypatch.setattr(changers, "COMPARED", 0)
+    messages = [{"role": "user", "content": text} for text in (OLD, NEW)]
+    fill = [{"role": "user", "content": f"The boat {at} was painted."} for at in range(9)]
+    newest = {"role": "user", "content": NEWEST}
+    old, new, *_ = log.chat.append([*messages, *fill, newest, fill[0]])
+    for _ in range(2):
+        assert log.newer(old) is None, "the newest change waits"
+    log.chat.sync(messages)
+    monkeypatch.setattr(changers, "COMPARED", 1_000)
+    for _ in range(12):
+        assert log.newer(old) == new
 
 
 def test_a_value_of_another_conversation_is_not_changed(log):

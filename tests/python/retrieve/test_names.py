@@ -22,12 +22,12 @@ LIKE_WORDS = ("Brian", "Steven")
 @pytest.mark.parametrize(
     ("names", "query", "words", "found"),
     [
-        # a part of a name: case, apostrophes, and a possessive folded
-        (KHAN, "What did Fahim's dog eat?", "What did dog eat?", ["fahim khan"]),
         # parts of two letters only where they are written as names
         (("Eva Hill", "Jo Day"), "What did eva eat?", "What did eat?", ["eva hill"]),
         (("Eva Hill", "Jo Day"), "What did jo eat?", "What did jo eat?", []),
         (("Eva Hill", "Jo Day"), "What did Jo eat?", "What did eat?", ["jo day"]),
+        # a part of a name: case, apostrophes, and a possessive folded
+        (KHAN, "What did Fahim's dog eat?", "What did dog eat?", ["fahim khan"]),
         (KHAN, "what did fahim eat", "what did eat", ["fahim khan"]),
         (KHAN, "What did O’Hara say to Khan?", "What did say to ?", ["mary o'hara", "fahim khan"]),
         (KHAN, "Fahim Khan's dog", "dog", ["fahim khan"]),
