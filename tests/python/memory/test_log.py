@@ -442,7 +442,8 @@ class Judge:
 class NoPower(Bag):
     """An embedder that fails over memories."""
 
-    fingerprint = "bag-without-power"
+    def __init__(self):
+        super().__init__(fingerprint="bag-without-power")  # vectors are shared by fingerprint
 
     def embed(self, texts):
         if any("is old" in text for text in texts):
