@@ -53,21 +53,19 @@ class Lock:
     def __init__(self, *, awaited: bool = False) -> None:
         self.awaited = awaited
         self._lock = threading.RLock()
-        self._holder: int | None = None
-        self._depth = 0
         self._taken = False
         _locks.add(self)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._holder = threading.get_ident()
-        self._depth += 1
+    # Both are steps of the interpreter's own lock: between taking it and the block there is no
+    # Python in which Ctrl-C could leave it taken.
 
-    def __exit__(self, *_exc: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._holder = None
-        self._lock.release()
+    @property
+    def __enter__(self) -> Callable[[], bool]:
+        return self._lock.__enter__
+
+    @property
+    def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302, PYI036 - a property
+        return self._lock.__exit__
 
     def before_fork(self) -> None:
         """Take the lock for the time of a fork, if another thread gives it back in time."""
@@ -81,9 +79,10 @@ class Lock:
 
     def start_anew(self) -> None:
         """Free the lock in the child of a fork, unless the thread that forked has it."""
-        if self._holder != threading.get_ident():
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
             self._lock = threading.RLock()
-            self._holder, self._depth = None, 0
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()

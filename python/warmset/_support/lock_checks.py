@@ -196,7 +196,7 @@ def _user(one: object = None) -> FrameType:
 def _is_owned(lock: Any) -> bool:
     """Return whether this thread holds a lock, or that of a condition."""
     if isinstance(lock, Lock):
-        return lock._holder == threading.get_ident()  # noqa: SLF001 - nobody else asks
+        lock = lock._lock  # noqa: SLF001 - nobody else asks
     owned: bool = lock._is_owned()  # noqa: SLF001 - as `threading.Condition` asks
     return owned
 

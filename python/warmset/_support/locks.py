@@ -70,7 +70,23 @@ def rlock(name: Name) -> threading.RLock:
 
 def condition(name: Name) -> threading.Condition:
     """Return a condition with a lock of its own, which its holder may take again."""
-    return threading.Condition(rlock(name))
+    return _Condition(rlock(name))
+
+
+class _Condition(threading.Condition):
+    """A condition whose lock is taken without Python in which Ctrl-C could leave it taken."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        super().__init__(lock)
+        self._taken_with = lock
+
+    @property
+    def __enter__(self) -> Callable[[], bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self._taken_with.__enter__
+
+    @property
+    def __exit__(self) -> Callable[..., None]:  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: PLE0302, PYI036
+        return self._taken_with.__exit__
 
 
 def guarded_dict(by: object) -> dict[Any, Any]:

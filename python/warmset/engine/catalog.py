@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset import messages
 from warmset._core import Retriever, count_text
+from warmset._support.cut_off import if_cut_off
 from warmset._support.locks import guarded, rlock
 from warmset.engine.ledgers import Ledgers
 from warmset.engine.notices import Notices
@@ -305,8 +306,10 @@ class Catalog:
     def take_choices(self, made: Made) -> None:
         """Take up a record if it is of a window's choices; the caller holds the lock."""
         if is_choices(made) and made.conversation is not None:
-            self.end_choices(made.tenant, made.conversation)
-            self.choices[made.tenant, made.conversation] = made
+            whose = made.tenant, made.conversation
+            if (known := self.choices.get(whose)) is None or known.id != made.id:
+                self.end_choices(*whose)
+                self.choices[whose] = made
 
     def end_choices(self, tenant: str, conversation: str) -> None:
         """Have a conversation's next window choose anew; the caller holds the lock."""
@@ -342,19 +345,26 @@ class Catalog:
             InvalidInputError: It is not as warmset writes it.
             ValueError: Its key names neither a tenant nor a conversation.
         """
-        made = self.derived.take(record)
+        with if_cut_off(lambda: self._take_back(record.seq)):
+            made = self.derived.take(record)
+            if made is not None:
+                self.take_description(made)
+                self.take_epoch(made)
+                self.take_choices(made)
+
+    def _take_back(self, id_: int) -> None:
+        made = self.derived.take_back(id_)
         if made is not None:
-            self.take_description(made)
-            self.take_epoch(made)
-            self.take_choices(made)
+            self.drop_epochs((made,))
 
     def drop_derived(self) -> None:
         """Forget the derived records that were erased; the caller holds the lock."""
         gone = self.derived.forget(self.gone_of)
-        for made in gone:
-            self.drop_description(made)
-            self.drop_choices(made)
-        self.drop_epochs(gone)
+        with if_cut_off(lambda: self.derived.put_back(gone)):
+            for made in gone:
+                self.drop_description(made)
+                self.drop_choices(made)
+            self.drop_epochs(gone)
 
     def forget_derived(self) -> None:
         """Forget all derived records; the caller holds the lock."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from warmset import messages
@@ -18,7 +18,7 @@ from warmset.engine.describing import DescribeQueue
 from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
-from warmset.errors import Conflict, Forked, InvalidInputError, ReadOnly
+from warmset.errors import Conflict, Forked, InvalidInputError, ReadOnly, WarmsetError
 from warmset.receipts import ErasureResult, Spooled
 from warmset.state.branch_records import Links, head_draft
 from warmset.store.records import Job, key_of, turn_draft
@@ -26,7 +26,7 @@ from warmset.store.rows import Add
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from os import PathLike
 
@@ -148,22 +148,29 @@ class Engine(Library):
         facts = [messages.facts(message, dialect) for message in batch]
         counts = message_tokens(batch, self.encoding)
         keyed = any(meta.key is not None for meta in metas)
-        ids = self._add(drafts) if keyed else self._keep(drafts)
-        if isinstance(ids, Spooled):
-            parent = metas[0].parent if metas else None
-            ledger.history.expect(parent, [content_hash(payload) for payload in payloads])
-        if isinstance(ids, Spooled) or not ids:
-            return ids
-        ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
-        if metas and metas[0].parent is not None:
-            self.place(ledger, metas[0].parent)
-        before = ledger.history.head
-        self._follower.passed(ids[-1])
-        for id_, payload, fact, meta, tokens in zip(
-            ids, payloads, facts, metas, counts, strict=True
-        ):
-            self.admit(ledger, id_, content_hash(payload), fact, meta, tokens, waits=True)
-        ledger.accounts()
+        with self._kept_up(ledger):
+            ids = self._add(drafts) if keyed else self._keep(drafts)
+            if isinstance(ids, Spooled):
+                parent = metas[0].parent if metas else None
+                ledger.history.expect(parent, [content_hash(payload) for payload in payloads])
+            if isinstance(ids, Spooled) or not ids:
+                return ids
+            ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
+            if metas and metas[0].parent is not None:
+                self.place(ledger, metas[0].parent)
+            before = ledger.history.head
+            for id_, payload, fact, meta, tokens in zip(
+                ids, payloads, facts, metas, counts, strict=True
+            ):
+                self.admit(ledger, id_, content_hash(payload), fact, meta, tokens, waits=True)
+            self._follower.passed(ids[-1])
+            ledger.accounts()
+            self._make_vectors(ledger, ids, before)
+        self.index.grown()
+        return ids
+
+    def _make_vectors(self, ledger: Ledger, ids: Sequence[int], before: int) -> None:
+        """Let new messages be embedded and described, and those whose context is complete now."""
         if self.indexer is not None:
             jobs = [Job(id_, "turn") for id_ in ids if not ledger.entries[id_].blank]
             settled = [before, *ids][:-1] if before else ids[:-1]
@@ -172,8 +179,23 @@ class Engine(Library):
             self.indexer.enqueue(jobs)
         if self.describing is not None:
             self.describing.enqueue(id_ for id_ in ids if not ledger.entries[id_].blank)
-        self.index.grown()
-        return ids
+
+    @contextmanager
+    def _kept_up(self, ledger: Ledger | None = None) -> Iterator[None]:
+        """Write, and take up what was written; if that is cut off, it is read from the store.
+
+        Errors of warmset cut nothing off: nothing was written, or what was is read in any case.
+
+        Args:
+            ledger: The conversation that may have it in part then.
+        """
+        try:
+            yield
+        except WarmsetError:
+            raise
+        except BaseException:
+            self._follower.cut_off(None if ledger is None else (ledger.tenant, ledger.name))
+            raise
 
     def put(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Store derived records, all or none; see `derived`.
@@ -189,7 +211,7 @@ class Engine(Library):
         Raises:
             StoreError: They could not be kept.
         """
-        with self.lock:
+        with self.lock, self._kept_up():
             ids = self._keep(drafts, sync=sync)
             if not isinstance(ids, Spooled) and ids:
                 self._follower.catch_up(until=ids[-1] + 1)
@@ -206,14 +228,15 @@ class Engine(Library):
         Raises:
             StoreError: The move could not be kept.
         """
-        ids = self._keep([head_draft(key_of(ledger.tenant, ledger.name), head)])
-        if isinstance(ids, Spooled):
-            ledger.history.expect(head, [])
-        else:
-            self.place(self.ledger(ledger.tenant, ledger.name), head, ids[-1])
-            self._follower.passed(ids[-1])
-            if self.indexer is not None:
-                self.indexer.enqueue(self.settled())
+        with self._kept_up(ledger):
+            ids = self._keep([head_draft(key_of(ledger.tenant, ledger.name), head)])
+            if isinstance(ids, Spooled):
+                ledger.history.expect(head, [])
+            else:
+                self.place(self.ledger(ledger.tenant, ledger.name), head, ids[-1])
+                self._follower.passed(ids[-1])
+                if self.indexer is not None:
+                    self.indexer.enqueue(self.settled())
 
     def write(self, rows: Sequence[Row], *, expect: Sequence[Condition] = ()) -> list[Outcome]:
         """Write a batch of the log, and take up what it changed; the caller holds the lock.
@@ -229,8 +252,9 @@ class Engine(Library):
             Conflict: It was not so.
             StoreError: The batch could not be written.
         """
-        outcomes = self.log.write(rows, expect=expect)
-        self._follower.catch_up()
+        with self._kept_up():
+            outcomes = self.log.write(rows, expect=expect)
+            self._follower.catch_up()
         return outcomes
 
     def bring(self, rows: Sequence[Row], *, expect: Sequence[Condition] = ()) -> list[Outcome]:
@@ -260,7 +284,7 @@ class Engine(Library):
         ids = self.store.append_or_spool(drafts, sync=sync)
         if isinstance(ids, Spooled):
             self.notices.note_store(logging.WARNING, "spooled", records=len(drafts))
-        elif ids and not self._alone:
+        elif ids and (not self._alone or self._follower.is_behind):
             self._follower.catch_up(until=ids[0])
         return ids
 
@@ -279,7 +303,7 @@ class Engine(Library):
             self._follower.catch_up()
             raise
         ids = [outcome.id for outcome in outcomes if outcome.id is not None]
-        if ids and not self._alone:
+        if ids and (not self._alone or self._follower.is_behind):
             self._follower.catch_up(until=ids[0])
         return ids
 
@@ -297,7 +321,7 @@ class Engine(Library):
                 f"the memory was opened in process {self._pid}, before a fork; call Memory.open in "
                 f"this one"
             )
-        if not self._alone:
+        if not self._alone or self._follower.is_behind:
             with self.lock:
                 self._follower.catch_up()
         self.notices.tell()
@@ -334,7 +358,7 @@ class Engine(Library):
         """
         self.must_write()
         # In this order: whoever makes vectors asks for texts, and those for the lock.
-        with self.index.erasing(), self.paused(), self.lock:
+        with self.index.erasing(), self.paused(), self.lock, self._kept_up():
             if self.store.spooled():  # the links below hold for the path that it leads to
                 self.store.sync()
             self._follower.catch_up()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warmset import messages
 from warmset._support.locks import guarded
 from warmset.engine.catalog import Catalog
+from warmset.errors import DuplicateIdError, UnknownIdError
 from warmset.index.indexer import Indexer
 from warmset.index.labels import TURN_KIND, WORDS_INDEXED, Numbers, role_number
 from warmset.index.vectorizer import Vectorizer
@@ -102,7 +104,12 @@ class Library(Catalog):
     def index_waiting(self) -> None:
         """Index the turns that were appended since the index was last asked for."""
         while self._waiting:
-            self.index_turn(*self._waiting.pop(0))
+            try:
+                self.index_turn(*self._waiting[0])
+            except DuplicateIdError:  # it was cut off, as by Ctrl-C
+                self.indexed.remove(self._waiting[0][1])
+                self.index_turn(*self._waiting[0])
+            del self._waiting[0]
         self.waits = 0
 
     def settled(self) -> list[Job]:
@@ -261,11 +268,11 @@ class Library(Catalog):
         self.cards.clear()
         self.copies.clear()
         for id_ in () if self.loaded else ledger.entries:
-            self.retriever.remove(id_)
+            with suppress(UnknownIdError):  # it was cut off before it was indexed
+                self.retriever.remove(id_)
         self._owners.disown(ledger.entries)
         if self.indexer is not None:
             self.indexer.drop(erased)
-        del self.ledgers[ledger.tenant, ledger.name]
         rest = {id_: one for id_, one in ledger.variants.items() if id_ not in erased}
         if rest:
             self.listed[ledger.tenant, ledger.name] = rest
@@ -274,6 +281,7 @@ class Library(Catalog):
         if not self.loaded:  # what was loaded has the number
             self.numbers.forget("conversation", ledger.tenant, ledger.name)
         self.item_indexes.pop((ledger.tenant, ledger.name), None)
+        del self.ledgers[ledger.tenant, ledger.name]
 
     def release(self) -> None:
         """Give the memory of a closed store back, with the file that the index is mapped from.

@@ -38,7 +38,7 @@ from warmset.text.hard_facts import forget_words
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from warmset._core import Record
     from warmset.engine.index_file import IndexFile
@@ -81,7 +81,7 @@ class _News:
 @guarded(
     "self._engine.lock",
     fields=("_next",),
-    calls=("catch_up", "start", "index_again", "read_again", "passed"),
+    calls=("catch_up", "start", "index_again", "read_again", "passed", "cut_off"),
 )
 class Follower:
     """Reads the records of a store, each once.
@@ -95,9 +95,26 @@ class Follower:
         self._engine = engine
         self._index = index
         self._next = 1
+        self._unsettled: _News | None = None
+        self._torn: set[_Name] = set()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was cut off, so that records may not be taken up, or only in part."""
+        return self._unsettled is not None
+
+    def cut_off(self, name: _Name | None = None) -> None:
+        """Take note that something was cut off, as by Ctrl-C, while records were taken up.
+
+        Args:
+            name: The conversation that may have them in part; the next call reads it again.
+        """
+        self._unsettled = self._unsettled or _News()
+        if name is not None:
+            self._torn.add(name)
 
     def catch_up(self, until: int | None = None) -> None:
-        """Read what was written since the last call.
+        """Read what was written since the last call, and again what was cut off.
 
         Args:
             until: Only what has a lower id.
@@ -105,12 +122,15 @@ class Follower:
         Raises:
             StoreError: The store could not be read.
         """
-        news = _News()
+        news = self._unsettled = self._unsettled or _News()
+        if self._torn:
+            self._read_torn(news)
         self._read(news, until)
         if news.erased:  # what this process keeps of texts goes, whoever's they are
             forget_texts()
             forget_words()
         self._settle(news)
+        self._unsettled = None
 
     def start(self) -> None:
         """Take up everything; what the index's file covers is in the index already.
@@ -237,6 +257,9 @@ class Follower:
                 self._placed(record, news)
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             self._engine.lost.append(f"record {record.seq} is not as warmset writes it: {error}")
+        except BaseException:
+            self.cut_off(_name_of(record))
+            raise
 
     def _placed(self, record: Record, news: _News) -> None:
         """Take up what a conversation and its path are made of."""
@@ -368,11 +391,13 @@ class Follower:
             if left:
                 again.add(name)
                 rest |= left
+            self._torn.add(name)  # until the rest was read
             engine.drop(ledger, gone)
             if engine.indexer is not None:
                 engine.indexer.book.review(known, engine.is_gone)
             news.turns.pop(name, None)
         self._read_rest(again, sorted(rest), news)
+        self._torn.difference_update(names)
         for attached in engine.attached.values():
             attached.forget()
         if names:
@@ -394,6 +419,22 @@ class Follower:
                 if record.kind in PATH_KINDS:
                     self._again(record, again, news)
 
+    def _read_torn(self, news: _News) -> None:
+        """Read conversations that may have records in part from the store, and nothing else."""
+        engine, torn = self._engine, frozenset(self._torn)
+        for name in torn:
+            if (ledger := engine.ledgers.get(name)) is not None:
+                engine.drop(ledger, ())
+            news.turns.pop(name, None)
+        for record in self._taken_up():
+            if record.kind in PATH_KINDS:
+                self._again(record, torn, news)
+        for attached in engine.attached.values():
+            attached.forget()
+        self._index.outdated()
+        news.erased = True  # what is gone is left out where all were read
+        self._torn -= torn
+
     def _taken_up(self) -> Iterator[Record]:
         """Read the records that were taken up once more."""
         start = 1
@@ -401,7 +442,7 @@ class Follower:
             yield from (record for record in page if record.seq < self._next)
             start = page[-1].seq + 1
 
-    def _again(self, record: Record, again: set[_Name], news: _News) -> None:
+    def _again(self, record: Record, again: Collection[_Name | None], news: _News) -> None:
         if _name_of(record) in again:
             self._take(record, news)
             news.vectors.add(record.seq)

@@ -204,11 +204,11 @@ class Backlog:
         return {job.id: one.why for job, one in self._failed.items()}
 
     def _ask(self, job: Job) -> None:
-        self._asked.add(job)
         self._queue.append(job)
         if job.view == "turn":
             self._turns.add(job.id)
             self._found(job.id)
+        self._asked.add(job)  # last: a call that was cut off before, as by Ctrl-C, is asked again
 
     def _found(self, turn: int) -> None:
         self._unqueued.discard(turn)

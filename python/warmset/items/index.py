@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from warmset._core import HotIndex, LexicalIndex, Sayings, content_hash
+from warmset._support.cut_off import if_cut_off
 from warmset._support.locks import guarded, rlock
 from warmset.compact.near import COVERS, NearMemories
 from warmset.compact.shared import cache_of
@@ -77,6 +78,10 @@ class ItemIndex:
         self.tenant = tenant
         self._conversation = conversation
         self.lock = rlock("items")
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget everything; it is made again from the records."""
         self._texts: dict[int, str] = {}
         self._said: dict[tuple[str | None, bytes], int] = {}
         self._hard: dict[int, frozenset[str]] = {}
@@ -109,7 +114,7 @@ class ItemIndex:
 
     def refresh(self) -> dict[int, Made]:
         """Add new records, remove erased ones, and return the records by id."""
-        with self.lock:
+        with self.lock, if_cut_off(self._clear):
             version = self._engine.derived.version("distilled", self.tenant)
             if version == self._version:
                 return self._there
@@ -297,10 +302,11 @@ class ItemIndex:
             keep_rows(self._engine, embedder, [self._there[id_] for id_ in lacking], made)
             there |= zip(lacking, made, strict=True)
         rows = np.stack([there[id_] for id_ in fresh])
-        if self._vectors is None:
-            self._vectors = HotIndex(rows.shape[1])
-        self._vectors.add(fresh, rows)
-        self._near.enter(fresh)
+        with if_cut_off(self._clear):
+            if self._vectors is None:
+                self._vectors = HotIndex(rows.shape[1])
+            self._vectors.add(fresh, rows)
+            self._near.enter(fresh)
 
     def rows(self, texts: Sequence[str], embedder: Embedder) -> Vectors:
         """Return the vectors of texts, shape (n, dim)."""

@@ -11,13 +11,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from warmset._support.cut_off import if_cut_off
 from warmset._support.locks import guarded
 from warmset.errors import InvalidInputError
 from warmset.store.records import dump, key_of, load
 from warmset.text.timestamps import FIRST, LAST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from warmset._core import Record
     from warmset.store.records import Draft
@@ -161,13 +162,24 @@ class Derived:
             hash=record.hash,
             sources=record.sources,
         )
-        self.last = max(self.last, made.id)
-        self._known[made.id] = made
         self._lists[made.kind, made.tenant][made.id] = made
         self._versions[made.kind, made.tenant] += 1
         if (scope := _scope(made)) is not None:
             self._held[scope][made.hash] = made.id
+        self.last = max(self.last, made.id)
+        self._known[made.id] = made  # last: a call that was cut off before is repeated
         return made
+
+    def take_back(self, id_: int) -> Made | None:
+        """Remove a record, so that `take` adds it once more; returns it if it was there."""
+        made = self._known.pop(id_, None)
+        if made is not None:
+            self._lists[made.kind, made.tenant].pop(id_, None)
+        return made
+
+    def put_back(self, gone: Iterable[Made]) -> None:
+        """Let `forget` remove erased records once more, if that was cut off."""
+        self._known |= {one.id: one for one in gone}
 
     def forget(
         self, erased: Callable[[tuple[str, str | None], list[int]], list[int]]
@@ -182,12 +194,19 @@ class Derived:
             scopes[one.tenant, one.conversation].append(one.id)
         left = [id_ for scope, ids in scopes.items() for id_ in erased(scope, ids)]
         gone = [self._known[id_] for id_ in sorted(left)]
+        with if_cut_off(lambda: self.put_back(gone)):
+            self._forget(gone)
+        return gone
+
+    def _forget(self, gone: Sequence[Made]) -> None:
         lost: set[tuple[_Scope, bytes]] = set()
         for one in gone:
-            del self._known[one.id], self._lists[one.kind, one.tenant][one.id]
+            del self._known[one.id]
+            self._lists[one.kind, one.tenant].pop(one.id, None)
             self._versions[one.kind, one.tenant] += 1
-            if (scope := _scope(one)) is not None and self._held[scope].get(one.hash) == one.id:
-                del self._held[scope][one.hash]
+            scope = _scope(one)
+            if scope is not None and self._held[scope].get(one.hash, one.id) == one.id:
+                self._held[scope].pop(one.hash, None)
                 if not self._held[scope]:
                     del self._held[scope]
                 lost.add((scope, one.hash))
@@ -195,7 +214,6 @@ class Derived:
             for one in self._lists["item", tenant].values():
                 if (scope := _scope(one)) is not None and (scope, one.hash) in lost:
                     self._held[scope][one.hash] = one.id
-        return gone
 
 
 def _scope(made: Made) -> _Scope | None:

@@ -26,6 +26,9 @@ def with_newer(
 ) -> tuple[tuple[tuple[Entry, ...], ...], tuple[tuple[int, int], ...]]:
     """Add to quoted units those that changed their values; the caller holds the engine's lock.
 
+    Behind them come the units that changed values of messages that are shown besides: they take no
+    room from what was found.
+
     Args:
         engine: The store, from which texts are read.
         ledger: The conversation.
@@ -38,10 +41,11 @@ def with_newer(
         The units, each behind the one that changed it, so that it leaves before it; and the ids of
         changed messages, each with that of the one that changed it.
     """
-    cards = engine.cards
+    cards, known = engine.cards, tuple(known)
     there = [one for unit in quoted for one in unit]
     changed = {one.id: new for one in there if (new := changers.newer(one)) is not None}
-    if not changed:
+    besides = {one.id: new for one in known if (new := changers.newer(one)) is not None}
+    if not changed and not besides:
         return tuple(quoted), ()
     shown = {one.id for one in (*there, *known)}
     units: list[tuple[Entry, ...]] = []
@@ -55,6 +59,10 @@ def with_newer(
         if all(one.id not in changed or changed[one.id].id in shown for one in unit):
             units.append(tuple(unit))
     ordered = newer_first(units, changed)
+    for more in ledger.together(sorted({new.id for new in besides.values()} - shown)):
+        if more and more[0].id not in shown:
+            ordered.append(tuple(more))
+            shown |= {one.id for one in more}
     marks = {old: changed_line(new.id, below=True) for old, new in changed.items()}
     while ordered and _tokens(cards, ordered, marks) > room:
         ordered.pop()

@@ -107,6 +107,21 @@ def test_the_newer_one_comes_even_where_the_search_would_not_pick_it(chat):
     assert why in ("newer_value", "picked")
 
 
+@pytest.mark.parametrize("options", [{}, {"mode": "steady", "recall_share": 0.3}])
+def test_the_first_request_is_shown_word_for_word_and_what_changed_it_is_quoted(chat, options):
+    chat.append([said("user", OLD), said("assistant", "Noted.")])
+    fill(chat, 6)
+    (new,) = chat.append(said("user", NEW))
+    fill(chat, 6, seed=2)
+    chat.append(said("user", "And the garden?"))
+    made = chat.window(budget=700, **options)
+    assert made.messages[0] == said("user", OLD)
+    assert f"#{new} user" in text_of(made)
+    assert text_of(made).count(NEW) == 1
+    chat.append([said("assistant", "It is green."), said("user", "And the boat?")])
+    assert text_of(chat.window(budget=700, **options)).count(NEW) == 1
+
+
 def test_a_newer_one_that_was_not_picked_has_its_reason(chat):
     class Nearest:
         max_picked = 1

@@ -63,6 +63,48 @@ class Talk:
         return self.cards.day(DAY).tokens
 
 
+def test_what_is_shown_verbatim_gets_its_newer_value_behind_what_was_found():
+    talk = Talk("The limit is 30 s.", "rope", "Make it 90 s.", changed={1: 3})
+    seen = set()
+    for room in range(talk.day + talk.quote(2) + talk.quote(3) + 2):
+        order = [2, 3]
+        while order and talk.day + sum(map(talk.quote, order)) > room:
+            order.pop()
+        made, marks = talk.quotes([(2,)], room, known=[1])
+        assert (made, marks) == ([(id_,) for id_ in order], {})  # no mark in a message as it was
+        seen.add(tuple(order))
+    assert seen == {(), (2,), (2, 3)}
+
+
+@pytest.mark.parametrize("known", [(1, 3), (3, 1)])
+def test_a_newer_value_that_is_shown_verbatim_is_not_quoted(known):
+    talk = Talk("The limit is 30 s.", "rope", "Make it 90 s.", changed={1: 3})
+    assert talk.quotes([(2,)], 1_000, known=known) == ([(2,)], {})
+
+
+def test_a_newer_value_of_several_messages_is_quoted_once():
+    said = "It is 30 s.", "So 30 s it is.", "rope", "Make it 90 s.", "The port is 80.", "Port 90."
+    talk = Talk(*said, changed={1: 4, 2: 4, 5: 6})
+    assert talk.quotes([(3,)], 1_000, known=[5, 2, 1]) == ([(3,), (4,), (6,)], {})
+    assert talk.quotes([(3,), (4,)], 1_000, known=[1]) == ([(3,), (4,)], {})
+    assert talk.quotes([(2,)], 1_000, known=[1, 3]) == ([(4,), (2,)], {2: 4})
+
+
+def test_a_newer_value_comes_with_its_unit_once():
+    call = Facts("assistant", "Make it 90 s.", calls=("c",))
+    result = Facts("tool", "It is 90 s now.", results=("c",))
+    talk = Talk("It is 30 s.", "Really 30 s.", "rope", call, result, changed={1: 4, 2: 5})
+    made, marks = talk.quotes([(3,)], 1_000, known=[1, 2])
+    assert (made, marks) == ([(3,), (4, 5)], {})
+
+
+def test_a_newer_value_that_left_the_path_is_not_quoted():
+    talk = Talk("The limit is 30 s.", "rope", "Make it 90 s.", changed={1: 3})
+    with talk.lock:
+        talk.ledger.history.move(2)
+    assert talk.quotes([(2,)], 1_000, known=[1]) == ([(2,)], {})
+
+
 @pytest.mark.parametrize("size", [1, 12, 40])
 def test_the_newer_one_may_take_half_of_the_room_and_all_must_fit(size):
     talk = Talk("The limit is 30 s.", "Make it 90 s." + " boat" * size, "rope", changed={1: 2})

@@ -4,12 +4,13 @@
 //! bits do not. VNNI adds four products to 32 bits at once.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi32,
-    _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_madd_epi16,
-    _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_setzero_si256, _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16,
-    _mm512_add_epi32, _mm512_and_si512, _mm512_dpbusd_epi32, _mm512_reduce_add_epi32,
-    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srai_epi32,
+    __m256i, __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi16,
+    _mm256_add_epi32, _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi16, _mm256_srai_epi16,
+    _mm256_srli_epi16, _mm512_add_epi32, _mm512_and_si512, _mm512_dpbusd_epi32,
+    _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_srai_epi32,
 };
 
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, finish, line_of, reaching};
@@ -50,8 +51,22 @@ pub(super) fn estimate_avx2<const M: usize>(
         .sums
         .map(|sum| sum.wrapping_mul(-i32::from(packing.offset())));
     let mut sums = [[0; BLOCK]; M];
-    // Sixteen rows at a time: the sums of four queries stay in registers.
-    for part in 0..BLOCK / 16 {
+    // Of one query, the sums of all rows stay in registers, and the codes are read in a row; of four
+    // queries, those of sixteen rows.
+    let parts = if M == 1 { 0 } else { BLOCK / 16 };
+    if M == 1 {
+        let mut acc: [[__m256i; 8]; M] = bias.map(|bias| [_mm256_set1_epi32(bias); 8]);
+        match packing {
+            Packing::Eight => eight_rows_avx2(&mut acc, panel, block),
+            Packing::Four => four_rows_avx2(&mut acc, panel, block),
+        }
+        for (sums, acc) in sums.iter_mut().zip(acc) {
+            for (out, acc) in sums.as_chunks_mut::<8>().0.iter_mut().zip(acc) {
+                store_256(out, acc);
+            }
+        }
+    }
+    for part in 0..parts {
         let mut acc: [[__m256i; 2]; M] = bias.map(|bias| [_mm256_set1_epi32(bias); 2]);
         match packing {
             Packing::Eight => eight_avx2(&mut acc, panel, block, part),
@@ -70,6 +85,51 @@ pub(super) fn estimate_avx2<const M: usize>(
         *most = finish(sums, scales, scale, admitted, out);
     }
     most
+}
+
+/// The sums of all rows of a block, one query after the other.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn eight_rows_avx2<const M: usize>(acc: &mut [[__m256i; 8]; M], panel: &Panel<M>, block: &[Group]) {
+    let low_bytes = _mm256_set1_epi16(0xff);
+    for (words, group) in panel.words.iter().zip(block) {
+        for (acc, word) in acc.iter_mut().zip(words) {
+            let word = _mm256_set1_epi32(*word);
+            let word_even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(word));
+            let word_odd = _mm256_srai_epi16::<8>(word);
+            for (acc, codes) in acc.iter_mut().zip(group.0.as_chunks::<32>().0) {
+                let codes = load_256(codes);
+                let even = _mm256_madd_epi16(_mm256_and_si256(codes, low_bytes), word_even);
+                let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(codes), word_odd);
+                *acc = _mm256_add_epi32(*acc, _mm256_add_epi32(even, odd));
+            }
+        }
+    }
+}
+
+/// [`eight_rows_avx2`] for codes of four bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn four_rows_avx2<const M: usize>(acc: &mut [[__m256i; 8]; M], panel: &Panel<M>, block: &[Group]) {
+    let (low_halves, ones) = (_mm256_set1_epi8(15), _mm256_set1_epi16(1));
+    let (pairs, _) = panel.words.as_chunks::<2>();
+    for ([low_words, high_words], group) in pairs.iter().zip(block) {
+        for (acc, (low_word, high_word)) in acc.iter_mut().zip(low_words.iter().zip(high_words)) {
+            let (low_word, high_word) =
+                (_mm256_set1_epi32(*low_word), _mm256_set1_epi32(*high_word));
+            for (acc, codes) in acc.iter_mut().zip(group.0.as_chunks::<32>().0) {
+                let codes = load_256(codes);
+                let low = _mm256_and_si256(codes, low_halves);
+                let high = _mm256_and_si256(_mm256_srli_epi16::<4>(codes), low_halves);
+                // Eight bits by four: two sums of two products are far from what 16 bits hold.
+                let both = _mm256_add_epi16(
+                    _mm256_maddubs_epi16(low, low_word),
+                    _mm256_maddubs_epi16(high, high_word),
+                );
+                *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(both, ones));
+            }
+        }
+    }
 }
 
 /// The two halves of the codes of sixteen rows.
@@ -129,9 +189,11 @@ fn four_avx2<const M: usize>(
             let low_word = _mm256_set1_epi32(*low_word);
             let high_word = _mm256_set1_epi32(*high_word);
             for ((acc, low), high) in acc.iter_mut().zip(low).zip(high) {
-                let low = _mm256_madd_epi16(_mm256_maddubs_epi16(low, low_word), ones);
-                let high = _mm256_madd_epi16(_mm256_maddubs_epi16(high, high_word), ones);
-                *acc = _mm256_add_epi32(*acc, _mm256_add_epi32(low, high));
+                let both = _mm256_add_epi16(
+                    _mm256_maddubs_epi16(low, low_word),
+                    _mm256_maddubs_epi16(high, high_word),
+                );
+                *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(both, ones));
             }
         }
     }

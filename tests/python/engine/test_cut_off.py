@@ -1,0 +1,169 @@
+"""Ctrl-C at any moment of a call: what is stored is known, as where the store is opened anew."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import warmset
+from warmset import Memory
+from warmset.items import NewItem
+
+ROOM = str(Path(warmset.__file__).parent)
+STRIDE = 11
+"""Calls from one interrupt to the next, in the suite."""
+
+
+def said(*texts):
+    return [{"role": "user", "content": f"{text} of the ferry at the quay"} for text in texts]
+
+
+def embed(texts):
+    return [[1.0, float(len(text)), float(ord(text[0]))] for text in texts]
+
+
+def opened(path, **given):
+    return Memory.open(path, embedder=embed, durability="os", **given)
+
+
+class CutOff:
+    """Raises `KeyboardInterrupt` where a signal may: behind the n-th call of the package."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __enter__(self):
+        sys.setprofile(self._step)
+
+    def __exit__(self, *_error):
+        sys.setprofile(None)
+
+    def _step(self, frame, event, _value):
+        code = frame.f_code
+        if event not in ("call", "c_return") or not code.co_filename.startswith(ROOM):
+            return
+        if "lock" in Path(code.co_filename).name:  # the checks of locks, which only tests have
+            return
+        if event == "call" and code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+            return
+        self.left -= 1
+        if not self.left:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+
+def known(memory):
+    """Return what a memory knows of its conversation, in every way that may differ."""
+    talk = memory.conversation("log")
+    window = talk.window("where is the ferry?", budget=2_000)
+    steady = talk.window("where is the ferry?", budget=2_000, mode="steady")
+    found = talk.search("ferry quay", k=20)
+    return (
+        [turn.id for turn in talk],
+        [message["content"] for message in window.messages],
+        [message["content"] for message in steady.messages],
+        sorted(hit.id for hit in found),
+        memory.stats()["messages"],
+        [one.text for one in memory.memories()],
+        [one.text for one in memory.items.query("the ferry")],
+    )
+
+
+def append(memory, _other):
+    memory.conversation("log").append(said("d", "e"))
+
+
+def append_keyed(memory, _other):
+    memory.conversation("log").append(said("d", "e"), key=["one", "two"])
+
+
+def shorten(memory, _other):
+    memory.conversation("log").sync(said("a", "x"))
+
+
+def go_back(memory, _other):
+    memory.conversation("log").truncate(memory.conversation("log").ids[1])
+
+
+def read_another(memory, other):
+    other.conversation("log").append(said("f", "g"))
+    len(memory.conversation("log"))
+
+
+def erase(memory, _other):
+    memory.erase(ids=[memory.conversation("log").ids[1]])
+
+
+def go_steady(memory, _other):
+    memory.conversation("log").window("where is the ferry?", budget=2_000, mode="steady")
+
+
+def remember(memory, _other):
+    memory.remember("the ferry leaves at nine", memory_id="ferry")
+
+
+def pin(memory, _other):
+    memory.remember("the ferry leaves at nine", memory_id="ferry")
+    memory.pin("ferry")
+
+
+def look(memory, _other):
+    talk = memory.conversation("log")
+    talk.append(said("Change: the ferry leaves at 10 instead of 9."))
+    talk.window("when does the ferry leave?", budget=1_000)
+    talk.search("when does the ferry leave?")
+
+
+def _note(text):
+    return NewItem(memory_type="note", text=text, memory_id="ferry")
+
+
+def put_item(memory, _other):
+    memory.items.put(_note("the ferry leaves at nine"))
+
+
+CALLS = [
+    append,
+    append_keyed,
+    shorten,
+    go_back,
+    read_another,
+    erase,
+    go_steady,
+    remember,
+    pin,
+    look,
+    put_item,
+]
+
+
+@pytest.mark.parametrize("mode", ["shared", "exclusive"])
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
+def test_a_call_that_is_cut_off_leaves_what_is_stored_known(call, mode, tmp_path):
+    if call is read_another and mode == "exclusive":
+        pytest.skip("an exclusive store has no other process")
+    for number, after in enumerate(count(1, STRIDE)):
+        path = tmp_path / str(number)
+        with opened(path, mode=mode) as memory:
+            other = opened(path, mode=mode) if mode == "shared" else None
+            memory.conversation("log").append(said(*"abc"))
+            try:
+                with CutOff(after):
+                    call(memory, other)
+            except KeyboardInterrupt:
+                done = False
+            else:
+                done = True
+            # What was embedded just when it was to be read again is tried once more.
+            assert memory.flush(10) or memory.flush(10)
+            seen = known(memory)
+            if other is not None:
+                other.close()
+        with opened(path) as anew:
+            assert seen == known(anew), after
+        if done:
+            return
