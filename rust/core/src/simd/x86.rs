@@ -26,7 +26,7 @@ pub(super) fn prefetch(bytes: &[u8]) {
     }
 }
 
-/// Proof that this machine has AVX2 and F16C.
+/// Proof that this machine has AVX2, F16C and FMA.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2(());
 
@@ -34,7 +34,8 @@ impl Avx2 {
     /// The proof, where the machine has the instructions.
     pub(super) fn detect() -> Option<Self> {
         let has = std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("f16c");
+            && std::arch::is_x86_feature_detected!("f16c")
+            && std::arch::is_x86_feature_detected!("fma");
         has.then_some(Self(()))
     }
 
@@ -107,7 +108,7 @@ impl Avx2 {
         rows: &[Quad],
         out: &mut [[Quad; TOGETHER]],
     ) {
-        // SAFETY: `self` exists only where `detect` saw AVX2.
+        // SAFETY: `self` exists only where `detect` saw AVX2 and FMA.
         unsafe { mix_avx2(weights, rows, out) }
     }
 }

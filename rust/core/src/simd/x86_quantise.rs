@@ -1,21 +1,66 @@
 //! The kernels that make codes and projections for x86-64: safe functions that [`super::x86`] calls with
-//! a proof in hand. AVX-512 mixes with one rounding for a product and its sum.
+//! a proof in hand. They mix with one rounding for a product and its sum.
 
-use std::arch::x86_64::{_mm512_add_ps, _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_ps};
+use std::arch::x86_64::{
+    _mm256_add_ps, _mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm512_add_ps,
+    _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_ps,
+};
 
 use super::Lanes;
 use super::codes::Packing;
 use super::quantise::{self, Fit, PART, Quad, TOGETHER};
-use super::x86::{load_block, store_block};
+use super::x86::{load_block, load_halves, store_block, store_halves};
 
 #[target_feature(enable = "avx2")]
 pub(super) fn fit_avx2(packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
     quantise::fit(packing, dim, row, codes)
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 pub(super) fn mix_avx2(weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Quad; TOGETHER]]) {
-    quantise::mix(weights, rows, out);
+    let width = out.len().max(1);
+    let [w0, w1, w2, w3] = weights;
+    for (at, out) in out.iter_mut().enumerate() {
+        *out = [[Lanes::ZERO; 4]; TOGETHER];
+        let (first, last) = out.split_at_mut(2);
+        for ((w0, w1), out) in [(w0, w1), (w2, w3)].into_iter().zip([first, last]) {
+            let parts = w0.chunks(PART).zip(w1.chunks(PART));
+            for ((w0, w1), rows) in parts.zip(rows.chunks(PART * width)) {
+                // A row's halves one after the other: eight sums of two rows fill half of the registers.
+                let rows = || rows.iter().skip(at).step_by(width);
+                let weights = || w0.iter().zip(w1);
+                add_avx2(weights().zip(rows().map(|[a, b, _, _]| [a, b])), out, 0);
+                add_avx2(weights().zip(rows().map(|[_, _, c, d]| [c, d])), out, 2);
+            }
+        }
+    }
+}
+
+/// Adds the sums of two blocks of rows, with two weights each, to the blocks of `out` from a place on.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn add_avx2<'a>(
+    weighted: impl Iterator<Item = ((&'a f32, &'a f32), [&'a Lanes; 2])>,
+    out: &mut [Quad],
+    place: usize,
+) {
+    let mut sums = [[_mm256_setzero_ps(); 4]; 2];
+    for ((w0, w1), [a, b]) in weighted {
+        let ((a, b), (c, d)) = (load_halves(a), load_halves(b));
+        for (sums, weight) in sums.iter_mut().zip([w0, w1]) {
+            let weight = _mm256_set1_ps(*weight);
+            for (sum, value) in sums.iter_mut().zip([a, b, c, d]) {
+                *sum = _mm256_fmadd_ps(weight, value, *sum);
+            }
+        }
+    }
+    for (out, sums) in out.iter_mut().zip(sums) {
+        let (pairs, _) = sums.as_chunks::<2>();
+        for (out, [low, high]) in out.iter_mut().skip(place).zip(pairs) {
+            let (a, b) = load_halves(out);
+            store_halves(out, _mm256_add_ps(a, *low), _mm256_add_ps(b, *high));
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
