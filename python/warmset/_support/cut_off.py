@@ -6,22 +6,39 @@ is known of it in memory may be half of it, and is thrown away and made again.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from types import TracebackType
 
 
-@contextmanager
-def if_cut_off(then: Callable[[], object]) -> Iterator[None]:
-    """Call something if the block raises anything.
+class IfCutOff:
+    """A context manager that calls something if its block raises.
+
+    It is no generator: one that was entered and whose block never began would be ended later, at
+    any place.
 
     Args:
         then: What throws away what may be there in part.
+        unless: Exceptions before which everything is whole.
     """
-    try:
-        yield
-    except BaseException:
-        then()
-        raise
+
+    __slots__ = ("_then", "_unless")
+
+    def __init__(self, then: Callable[[], object], unless: type[Exception] | None = None) -> None:
+        self._then = then
+        self._unless = unless
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        """Call it, if the block raised."""
+        if kind is not None and (self._unless is None or not issubclass(kind, self._unless)):
+            self._then()

@@ -15,6 +15,8 @@ import weakref
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.lock_steps import LockStep
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
@@ -56,16 +58,8 @@ class Lock:
         self._taken = False
         _locks.add(self)
 
-    # Both are steps of the interpreter's own lock: between taking it and the block there is no
-    # Python in which Ctrl-C could leave it taken.
-
-    @property
-    def __enter__(self) -> Callable[[], bool]:
-        return self._lock.__enter__
-
-    @property
-    def __exit__(self) -> Callable[..., None]:  # noqa: PLE0302, PYI036 - a property
-        return self._lock.__exit__
+    __enter__ = LockStep[bool]("__enter__")
+    __exit__ = LockStep[None]("__exit__")
 
     def before_fork(self) -> None:
         """Take the lock for the time of a fork, if another thread gives it back in time."""

@@ -13,6 +13,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, get_args
 
+from warmset._support.lock_steps import LockStep
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,17 +78,8 @@ def condition(name: Name) -> threading.Condition:
 class _Condition(threading.Condition):
     """A condition whose lock is taken without Python in which Ctrl-C could leave it taken."""
 
-    def __init__(self, lock: threading.RLock) -> None:
-        super().__init__(lock)
-        self._taken_with = lock
-
-    @property
-    def __enter__(self) -> Callable[[], bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._taken_with.__enter__
-
-    @property
-    def __exit__(self) -> Callable[..., None]:  # pyright: ignore[reportIncompatibleMethodOverride]  # noqa: PLE0302, PYI036
-        return self._taken_with.__exit__
+    __enter__ = LockStep[bool]("__enter__")  # pyright: ignore[reportAssignmentType]
+    __exit__ = LockStep[None]("__exit__")  # pyright: ignore[reportAssignmentType]
 
 
 def guarded_dict(by: object) -> dict[Any, Any]:

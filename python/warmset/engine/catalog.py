@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset import messages
 from warmset._core import Retriever, count_text
-from warmset._support.cut_off import if_cut_off
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded, rlock
 from warmset.engine.ledgers import Ledgers
 from warmset.engine.notices import Notices
@@ -345,7 +345,7 @@ class Catalog:
             InvalidInputError: It is not as warmset writes it.
             ValueError: Its key names neither a tenant nor a conversation.
         """
-        with if_cut_off(lambda: self._take_back(record.seq)):
+        with IfCutOff(lambda: self._take_back(record.seq)):
             made = self.derived.take(record)
             if made is not None:
                 self.take_description(made)
@@ -360,7 +360,7 @@ class Catalog:
     def drop_derived(self) -> None:
         """Forget the derived records that were erased; the caller holds the lock."""
         gone = self.derived.forget(self.gone_of)
-        with if_cut_off(lambda: self.derived.put_back(gone)):
+        with IfCutOff(lambda: self.derived.put_back(gone)):
             for made in gone:
                 self.drop_description(made)
                 self.drop_choices(made)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset._support.locks import condition, guarded
 from warmset._support.log import kind, room, watched
 from warmset.errors import Erased, NotFound, StoreError, WarmsetError
-from warmset.index.at_exit import stop_at_exit
+from warmset.index.at_exit import has_begun, stop_at_exit
 from warmset.llm.deadline import Deadline
 from warmset.store.descriptions import description_draft
 from warmset.text.describe import checked
@@ -71,11 +71,11 @@ class DescribeQueue:
             if self._closed:
                 return
             self._waiting += ids
-            if self._waiting and self._thread is None:
+            if self._waiting and not has_begun(self._thread):
+                stop_at_exit(self)
                 self._thread = threading.Thread(
                     target=self._run, name="warmset-describe", daemon=True
                 )
-                stop_at_exit(self)
                 self._thread.start()
             self._changed.notify_all()
 
@@ -110,8 +110,9 @@ class DescribeQueue:
             self._closed = True
             self._waiting.clear()
             self._changed.notify_all()
-        if self._thread is not None:  # it may be in a callable, for which nobody waits
-            self._thread.join(min(seconds, SOON))
+        thread = self._thread
+        if thread is not None and has_begun(thread):  # it may be in a callable: nobody waits for it
+            thread.join(min(seconds, SOON))
 
     def forget(self) -> None:
         """Drop nothing: erased turns are passed over when it is their turn."""

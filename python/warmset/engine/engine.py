@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset._core import content_hash
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded
 from warmset.engine.describing import DescribeQueue
 from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
-from warmset.errors import Conflict, Forked, InvalidInputError, ReadOnly, WarmsetError
+from warmset.errors import Conflict, Forked, InvalidInputError, ReadOnly, StoreError, WarmsetError
 from warmset.receipts import ErasureResult, Spooled
 from warmset.state.branch_records import Links, head_draft
 from warmset.store.records import Job, key_of, turn_draft
@@ -26,7 +27,7 @@ from warmset.store.rows import Add
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from os import PathLike
 
@@ -79,6 +80,7 @@ class Engine(Library):
                 self.describing = DescribeQueue(self, describers)
                 self.attached["describe",] = self.describing
         self._alone = path is None or opening.mode == "exclusive"
+        self._cut_erasure = False
         self.index = IndexFile(self, self.follow_all)
         self._follower = Follower(self, self.index)
         self.ledgers.otherwise(self._follower.read_again)
@@ -180,8 +182,7 @@ class Engine(Library):
         if self.describing is not None:
             self.describing.enqueue(id_ for id_ in ids if not ledger.entries[id_].blank)
 
-    @contextmanager
-    def _kept_up(self, ledger: Ledger | None = None) -> Iterator[None]:
+    def _kept_up(self, ledger: Ledger | None = None) -> IfCutOff:
         """Write, and take up what was written; if that is cut off, it is read from the store.
 
         Errors of warmset cut nothing off: nothing was written, or what was is read in any case.
@@ -189,13 +190,8 @@ class Engine(Library):
         Args:
             ledger: The conversation that may have it in part then.
         """
-        try:
-            yield
-        except WarmsetError:
-            raise
-        except BaseException:
-            self._follower.cut_off(None if ledger is None else (ledger.tenant, ledger.name))
-            raise
+        name = None if ledger is None else (ledger.tenant, ledger.name)
+        return IfCutOff(lambda: self._follower.cut_off(name), unless=WarmsetError)
 
     def put(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Store derived records, all or none; see `derived`.
@@ -324,6 +320,9 @@ class Engine(Library):
         if not self._alone or self._follower.is_behind:
             with self.lock:
                 self._follower.catch_up()
+        if self._cut_erasure:
+            with suppress(StoreError):  # the next erasure tries it again
+                self.finish_erasure()
         self.notices.tell()
 
     def follow_all(self) -> int:
@@ -358,7 +357,7 @@ class Engine(Library):
         """
         self.must_write()
         # In this order: whoever makes vectors asks for texts, and those for the lock.
-        with self.index.erasing(), self.paused(), self.lock, self._kept_up():
+        with self.index.erasing(), self.paused(), self.lock, self._kept_up(), self._to_its_end():
             if self.store.spooled():  # the links below hold for the path that it leads to
                 self.store.sync()
             self._follower.catch_up()
@@ -380,6 +379,34 @@ class Engine(Library):
         )
         self.notices.tell()
         return removed
+
+    def _to_its_end(self) -> IfCutOff:
+        """Erase; if that is cut off, the next call removes the bytes of what was erased."""
+
+        def cut() -> None:
+            self._cut_erasure = True
+
+        return IfCutOff(cut, unless=WarmsetError)
+
+    def finish_erasure(self) -> None:
+        """Remove the bytes of what was erased, if the call that should have was cut off before.
+
+        The caller holds no lock.
+
+        Raises:
+            StoreError: They could not be removed.
+        """
+        if self.opening.writes and (self._cut_erasure or self.store.erasure_report()["pending"]):
+            self._cut_erasure = True
+            with (
+                self.index.erasing(),
+                self.paused(),
+                self.lock,
+                self._kept_up(),
+                self._to_its_end(),
+            ):
+                self._follower.catch_up()
+                self.store.compact()
 
     def _erase(
         self,

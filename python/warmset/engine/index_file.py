@@ -22,7 +22,7 @@ from warmset._support.log import kind, room, watched
 from warmset.engine.digest import digest, names
 from warmset.engine.turns_file import TurnsFile
 from warmset.errors import NewerIndex, WarmsetError
-from warmset.index.at_exit import stop_at_exit
+from warmset.index.at_exit import has_begun, stop_at_exit
 from warmset.index.file_lock import LOCK, NAME, TURNS, clear, encrypted, erasing, remove
 
 if TYPE_CHECKING:
@@ -196,10 +196,10 @@ class IndexFile:
         if turns - self._turns <= max(STEP, self._turns // 10) or self._folder is None:
             return
         if self._thread is None or not self._thread.is_alive():
-            self._turns = turns  # what fails is tried again when there are as many more
+            stop_at_exit(self)
             self._thread = threading.Thread(target=self._run, name="warmset-index", daemon=True)
             self._thread.start()
-            stop_at_exit(self)
+            self._turns = turns  # what fails is tried again when there are as many more
 
     def _run(self) -> None:
         with watched(LOG):
@@ -214,9 +214,10 @@ class IndexFile:
         """
         if os.getpid() != self._pid:
             return
-        if self._thread is not None:
-            self._thread.join(timeout)
-            if self._thread.is_alive():
+        thread = self._thread
+        if thread is not None and has_begun(thread):
+            thread.join(timeout)
+            if thread.is_alive():
                 return
         retriever = self._engine.retriever
         lacks = self._lacks and not self._engine.lost
@@ -229,8 +230,9 @@ class IndexFile:
 
     def stop(self, seconds: float) -> None:
         """Wait at most so many seconds for the thread that writes the file."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+        thread = self._thread
+        if thread is not None and has_begun(thread):
+            thread.join(seconds)
 
     def save(self, wait: float = 60.0) -> None:
         """Write the file, unless another process does or erases; `figures` reports a failure.

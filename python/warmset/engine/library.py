@@ -207,8 +207,8 @@ class Library(Catalog):
         if not waits:
             self.index_turn(ledger, id_, row, facts.text)
             return
+        self.waits += 1 + len(facts.text) // LONG  # first: what waits is never overlooked
         self._waiting.append((ledger, id_, row, facts.text))
-        self.waits += 1 + len(facts.text) // LONG
         if self.waits >= MOST:
             self.index_waiting()
 

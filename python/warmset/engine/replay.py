@@ -97,11 +97,12 @@ class Follower:
         self._next = 1
         self._unsettled: _News | None = None
         self._torn: set[_Name] = set()
+        self._index_torn = False
 
     @property
     def is_behind(self) -> bool:
         """Whether something was cut off, so that records may not be taken up, or only in part."""
-        return self._unsettled is not None
+        return self._unsettled is not None or self._index_torn
 
     def cut_off(self, name: _Name | None = None) -> None:
         """Take note that something was cut off, as by Ctrl-C, while records were taken up.
@@ -126,11 +127,17 @@ class Follower:
         if self._torn:
             self._read_torn(news)
         self._read(news, until)
+        if self._index_torn:
+            try:
+                news.vectors |= self._engine.index_again(self._next)
+            except StoreError:  # the store goes on without it
+                self._index_torn = False
+                raise
         if news.erased:  # what this process keeps of texts goes, whoever's they are
             forget_texts()
             forget_words()
         self._settle(news)
-        self._unsettled = None
+        self._unsettled, self._index_torn = None, False
 
     def start(self) -> None:
         """Take up everything; what the index's file covers is in the index already.
@@ -217,8 +224,8 @@ class Follower:
         Raises:
             StoreError: The store could not be read.
         """
+        self._index_torn = True  # until the next call that is not cut off
         self.catch_up()
-        self._settle(_News(vectors=self._engine.index_again(self._next)))
 
     @property
     def last(self) -> int:

@@ -16,7 +16,7 @@ from warmset._support.ending import ENDING
 from warmset._support.locks import condition, guarded, lock
 from warmset._support.log import event, room, watched
 from warmset.embed.base import context_share
-from warmset.index.at_exit import stop_at_exit
+from warmset.index.at_exit import has_begun, stop_at_exit
 from warmset.index.batch_size import LEAST, Pace
 from warmset.index.linger import QUIET, Linger
 from warmset.index.queue import Backlog, delay_after
@@ -188,14 +188,16 @@ class Indexer:
         """Finish pending work, for at most some seconds, and stop."""
         self.settle(timeout)
         self.end()
-        if (thread := self._thread) is not None and thread is not threading.current_thread():
+        thread = self._thread
+        if thread is not None and has_begun(thread) and thread is not threading.current_thread():
             thread.join(timeout)
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
         self.end()
-        if self._thread is not None and not self.vectorizer.embedder.remote:
-            self._thread.join(seconds)
+        thread = self._thread
+        if thread is not None and has_begun(thread) and not self.vectorizer.embedder.remote:
+            thread.join(seconds)
 
     def end(self) -> None:
         """Begin no further batch."""
@@ -252,10 +254,10 @@ class Indexer:
         return self._closed or self._backlog.idle or self._held > time.monotonic()
 
     def _begin(self) -> None:
-        if self._thread is None and not self._closed and not self._backlog.idle:
+        if not self._closed and not self._backlog.idle and not has_begun(self._thread):
+            stop_at_exit(self)
             self._thread = threading.Thread(target=self._run, name="warmset-indexer", daemon=True)
             self._thread.start()
-            stop_at_exit(self)
         self._wake.notify_all()
 
     def _run(self) -> None:

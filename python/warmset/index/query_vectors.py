@@ -108,7 +108,9 @@ class QueryVectors:
     def _make(self, query: str, future: Future[Vectors]) -> None:
         try:
             future.set_result(self._vectorizer.query(query))
-        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+        except BaseException as error:
+            if future.done():  # Ctrl-C, just then
+                raise
             future.set_exception(error)
 
 

@@ -159,12 +159,15 @@ class Backlog:
         self._unqueued.difference_update(ids)
         if self._looking is not None:
             self._looking.difference_update(ids)
-        self._queue = deque(job for job in self._queue if job.id not in ids)
-        self._asked = {job for job in self._asked if job.id not in ids}
-        self._again = {job for job in self._again if job.id not in ids}
-        self._turns = _turns(self._asked)
-        self._failed = {job: one for job, one in self._failed.items() if job.id not in ids}
-        self._tried = {job: tries for job, tries in self._tried.items() if job.id not in ids}
+        queue = deque(job for job in self._queue if job.id not in ids)
+        asked = {job for job in self._asked if job.id not in ids}
+        again = {job for job in self._again if job.id not in ids}
+        turns = _turns(asked)
+        failed = {job: one for job, one in self._failed.items() if job.id not in ids}
+        tried = {job: tries for job, tries in self._tried.items() if job.id not in ids}
+        # Together, with no call between: Ctrl-C changes all of them, or none.
+        self._queue, self._asked, self._again, self._turns = queue, asked, again, turns
+        self._failed, self._tried = failed, tried
 
     def forgive(self) -> None:
         """Remove all failures: their jobs are done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -109,11 +109,10 @@ def _shorten_once(
             what was to be removed are erased.
     """
     key = key_of(ledger.tenant, ledger.name)
-    with ExitStack() as stack:
-        if copies is not None:  # in this order, as `Engine.erase`
-            stack.enter_context(engine.index.erasing())
-            stack.enter_context(engine.paused())
-        stack.enter_context(engine.lock)
+    # In this order, as `Engine.erase`.
+    erasing = nullcontext() if copies is None else engine.index.erasing()
+    paused = nullcontext() if copies is None else engine.paused()
+    with erasing, paused, engine.lock:
         tail = engine.log.tail(key)  # before the path is read: whoever moves it then is noticed
         engine.follow_all()
         ledger = engine.ledger(ledger.tenant, ledger.name)

@@ -43,6 +43,7 @@ def erase(
         return _erase(engine, prefixes=prefixes, copies=copies, cells=cells)
     listed = _ids(ids)
     if any(engine.tenant_of(id_) != tenant for id_ in listed):
+        engine.finish_erasure()  # of these, maybe, by a call that was cut off
         raise NotFound("erase: an id is not one of this tenant's messages or memories")
     if not listed:
         return ErasureResult(0, 0, 0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from warmset._core import HotIndex, LexicalIndex, Sayings, content_hash
-from warmset._support.cut_off import if_cut_off
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded, rlock
 from warmset.compact.near import COVERS, NearMemories
 from warmset.compact.shared import cache_of
@@ -114,7 +114,7 @@ class ItemIndex:
 
     def refresh(self) -> dict[int, Made]:
         """Add new records, remove erased ones, and return the records by id."""
-        with self.lock, if_cut_off(self._clear):
+        with self.lock, IfCutOff(self._clear):
             version = self._engine.derived.version("distilled", self.tenant)
             if version == self._version:
                 return self._there
@@ -302,7 +302,7 @@ class ItemIndex:
             keep_rows(self._engine, embedder, [self._there[id_] for id_ in lacking], made)
             there |= zip(lacking, made, strict=True)
         rows = np.stack([there[id_] for id_ in fresh])
-        with if_cut_off(self._clear):
+        with IfCutOff(self._clear):
             if self._vectors is None:
                 self._vectors = HotIndex(rows.shape[1])
             self._vectors.add(fresh, rows)

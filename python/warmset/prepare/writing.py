@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded
 from warmset._support.log import kind
 from warmset.errors import SummaryRefused, WarmsetError
@@ -215,14 +216,21 @@ class Writing:
             claim=claimed,
             prefix=None if order.prefix is None else order.prefix(span.boundary),
         )
-        self.job, self.why = job, None
         why = "it was asked for" if order.now else "the trigger was crossed"
-        self.track.turn("preparing", why, boundary=span.boundary)
-        try:
-            job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
-        except Exception as error:  # noqa: BLE001 - a window is not lost over a worker
-            self._fail(job, f"the worker could not begin: {error!r}", kind(error))
+        with IfCutOff(lambda: self._cut_off(job)):
+            self.track.turn("preparing", why, boundary=span.boundary)
+            self.job, self.why = job, None
+            try:
+                job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
+            except Exception as error:  # noqa: BLE001 - a window is not lost over a worker
+                self._fail(job, f"the worker could not begin: {error!r}", kind(error))
         return self.job
+
+    def _cut_off(self, job: Job) -> None:
+        """Let another summary begin in the place of one of which nobody knows whether it began."""
+        self._drop(job)
+        if self.track.state == "preparing":
+            self.track.turn("discarded", "its beginning was cut off", boundary=job.span.boundary)
 
     def _done(self, job: Job, prefix: str, made: Summary | Exception) -> None:
         """Handle the result of a job, in the worker's thread."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from warmset._support.cut_off import if_cut_off
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded
 from warmset.errors import InvalidInputError
 from warmset.store.records import dump, key_of, load
@@ -194,7 +194,7 @@ class Derived:
             scopes[one.tenant, one.conversation].append(one.id)
         left = [id_ for scope, ids in scopes.items() for id_ in erased(scope, ids)]
         gone = [self._known[id_] for id_ in sorted(left)]
-        with if_cut_off(lambda: self.put_back(gone)):
+        with IfCutOff(lambda: self.put_back(gone)):
             self._forget(gone)
         return gone
 
