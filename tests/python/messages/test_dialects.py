@@ -151,3 +151,10 @@ def test_a_text_message_is_well_formed_or_refused():
     ]:
         with pytest.raises(InvalidInputError):
             text_message(dialect, role, text)
+
+
+@pytest.mark.parametrize("kind", ["input_text", "output_text", "input_image", "input_file"])
+def test_a_message_without_a_type_is_told_by_a_part_of_responses(kind):
+    message = {"role": "user", "content": [{"type": "refusal", "refusal": "no"}, {"type": kind}]}
+    assert detect([message]) == "responses"
+    assert detect([{**message, "content": message["content"][:1]}]) != "responses"

@@ -47,6 +47,12 @@ def test_a_view_has_all_in_the_order_asked_for(log):
     assert log.view() == View([], [], [])
 
 
+def test_a_view_has_a_thousand_entries_of_a_list_unless_told_otherwise(log):
+    log.write([Add(STEPS, b"") for _ in range(1_001)])
+    assert len(log.view(lists=[STEPS]).lists[0]) == 1_000
+    assert len(log.view(lists=[STEPS], limit=None).lists[0]) == 1_001
+
+
 def test_what_has_expired_is_in_no_view(log):
     log.write([Put(STATE, b"", expires=5), Add(STEPS, b"", expires=6)], now=1)
     for now, cells, entries in ((4, 1, 1), (5, 0, 1), (6, 0, 0)):

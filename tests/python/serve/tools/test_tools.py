@@ -125,6 +125,8 @@ def test_a_search_finds_turns_and_memories_and_says_whose_words_they_are(tools):
         "score": 0,
     }
     assert by_id["ann"]["type"] == "preference"
+    assert [len(f"{one['score']!r}") <= len("0.1234") for one in made["hits"]] == [True] * 3
+    assert all(one["score"] > 0.001 for one in made["hits"])
     assert "conversation" not in by_id["ann"]
     assert tools.text.startswith("<kept-in-memory>\n")
     assert "[turn:1 in pool, user, " in tools.text
