@@ -397,7 +397,7 @@ class Engine(Library):
             StoreError: They could not be removed.
         """
         if self.opening.writes and (self._cut_erasure or self.store.erasure_report()["pending"]):
-            self._cut_erasure = True
+            self._cut_erasure = False
             with (
                 self.index.erasing(),
                 self.paused(),

@@ -42,12 +42,24 @@ def erase(
 
         return _erase(engine, prefixes=prefixes, copies=copies, cells=cells)
     listed = _ids(ids)
-    if any(engine.tenant_of(id_) != tenant for id_ in listed):
+    try:
+        _check_tenant(engine, tenant, listed)
+    except NotFound:
         engine.finish_erasure()  # of these, maybe, by a call that was cut off
-        raise NotFound("erase: an id is not one of this tenant's messages or memories")
+        raise
     if not listed:
         return ErasureResult(0, 0, 0)
     return _erase(engine, records=listed, copies=partial(copies_of, engine, tenant, ids=listed))
+
+
+def _check_tenant(engine: Engine, tenant: str, ids: Iterable[int]) -> None:
+    """Refuse ids of others.
+
+    Raises:
+        NotFound: One is of another tenant, or of nobody.
+    """
+    if any(engine.tenant_of(id_) != tenant for id_ in ids):
+        raise NotFound("erase: an id is not one of this tenant's messages or memories")
 
 
 def erase_items(

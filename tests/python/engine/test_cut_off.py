@@ -14,6 +14,9 @@ import pytest
 
 import warmset
 from warmset import Memory
+from warmset._support.forks import Lock
+from warmset._support.locks import condition
+from warmset.errors import NotFound
 from warmset.items import NewItem
 
 PLACES = str(Path(warmset.__file__).parent), contextlib.__file__, threading.__file__
@@ -199,3 +202,66 @@ def test_a_call_that_is_cut_off_leaves_what_is_stored_known(call, mode, tmp_path
             assert seen == known(anew), after
         if done:
             return
+
+
+def test_an_erasure_that_was_cut_off_is_finished_once(tmp_path, monkeypatch):
+    with opened(tmp_path, mode="exclusive") as memory:
+        talk, engine = memory.conversation("log"), memory._engine
+        talk.append(said(*"abc"))
+        assert memory.flush(10)
+        rewrites = []
+
+        def compact():
+            rewrites.append(1)
+            if len(rewrites) == 1:
+                raise KeyboardInterrupt
+            return plain()
+
+        plain, store = engine.store.compact, Wrapped(engine.store, compact)
+        monkeypatch.setattr(engine, "store", store)
+        with pytest.raises(KeyboardInterrupt):
+            memory.erase(ids=[talk.ids[1]])
+        assert written(tmp_path, b"b of the ferry")
+        assert talk.ids == [1, 3]
+        assert not written(tmp_path, b"b of the ferry")
+        len(talk)
+        talk.append(said("d"))
+        assert len(rewrites) == 2
+
+
+class Wrapped:
+    """A store with a compaction of its own."""
+
+    def __init__(self, store, compact):
+        self._store = store
+        self.compact = compact
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
+def test_an_erasure_that_a_process_did_not_finish_is_finished_where_it_is_asked_for_again(tmp_path):
+    with opened(tmp_path) as memory:
+        talk = memory.conversation("log")
+        talk.append(said(*"abc"))
+        gone = talk.ids[1]
+        assert memory.flush(10)
+        memory._engine.store.erase(records=[gone])  # and no more: the process was killed
+    with opened(tmp_path) as memory:
+        assert written(tmp_path, b"b of the ferry")
+        with pytest.raises(NotFound):
+            memory.erase(ids=[gone])
+        assert not written(tmp_path, b"b of the ferry")
+        assert memory.conversation("log").ids == [1, 3]
+
+
+def test_a_stack_takes_the_locks_that_a_block_does():
+    for one in (Lock(), condition("jobs")):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(one)
+        with one, one:
+            pass
+        free = threading.Thread(target=lambda one=one: one.__enter__() and one.__exit__())
+        free.start()
+        free.join(5)
+        assert not free.is_alive()
