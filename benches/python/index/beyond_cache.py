@@ -98,7 +98,7 @@ def mapped(n: int, place: Path, seconds: float = 20.0) -> Iterator[Result]:
     rows, queries = index_vectors.vectors("like", n, contests.CHECKED)
     index, _ = contests.ours(rows)
     path = place / "mapped.index"
-    progress("written")
+    progress("writing the file")
     index.save(path)
     del index
     answers = contests.brute_force(rows, queries)

@@ -110,9 +110,8 @@ class DescribeQueue:
             self._closed = True
             self._waiting.clear()
             self._changed.notify_all()
-        thread = self._thread
-        if thread is not None and has_begun(thread):  # it may be in a callable: nobody waits for it
-            thread.join(min(seconds, SOON))
+        if has_begun(self._thread):  # it may be in a callable, for which nobody waits
+            self._thread.join(min(seconds, SOON))
 
     def forget(self) -> None:
         """Drop nothing: erased turns are passed over when it is their turn."""

@@ -80,7 +80,6 @@ class Engine(Library):
                 self.describing = DescribeQueue(self, describers)
                 self.attached["describe",] = self.describing
         self._alone = path is None or opening.mode == "exclusive"
-        self._cut_erasure = False
         self.index = IndexFile(self, self.follow_all)
         self._follower = Follower(self, self.index)
         self.ledgers.otherwise(self._follower.read_again)
@@ -317,12 +316,12 @@ class Engine(Library):
                 f"the memory was opened in process {self._pid}, before a fork; call Memory.open in "
                 f"this one"
             )
+        if self._follower.is_behind:
+            with suppress(StoreError):  # the next erasure tries it again
+                self.finish_erasure()
         if not self._alone or self._follower.is_behind:
             with self.lock:
                 self._follower.catch_up()
-        if self._cut_erasure:
-            with suppress(StoreError):  # the next erasure tries it again
-                self.finish_erasure()
         self.notices.tell()
 
     def follow_all(self) -> int:
@@ -357,7 +356,7 @@ class Engine(Library):
         """
         self.must_write()
         # In this order: whoever makes vectors asks for texts, and those for the lock.
-        with self.index.erasing(), self.paused(), self.lock, self._kept_up(), self._to_its_end():
+        with self.index.erasing(), self.paused(), self.lock, self._kept_up():
             if self.store.spooled():  # the links below hold for the path that it leads to
                 self.store.sync()
             self._follower.catch_up()
@@ -380,14 +379,6 @@ class Engine(Library):
         self.notices.tell()
         return removed
 
-    def _to_its_end(self) -> IfCutOff:
-        """Erase; if that is cut off, the next call removes the bytes of what was erased."""
-
-        def cut() -> None:
-            self._cut_erasure = True
-
-        return IfCutOff(cut, unless=WarmsetError)
-
     def finish_erasure(self) -> None:
         """Remove the bytes of what was erased, if the call that should have was cut off before.
 
@@ -396,15 +387,8 @@ class Engine(Library):
         Raises:
             StoreError: They could not be removed.
         """
-        if self.opening.writes and (self._cut_erasure or self.store.erasure_report()["pending"]):
-            self._cut_erasure = False
-            with (
-                self.index.erasing(),
-                self.paused(),
-                self.lock,
-                self._kept_up(),
-                self._to_its_end(),
-            ):
+        if self.opening.writes and self.store.erasure_report()["pending"]:
+            with self.index.erasing(), self.paused(), self.lock, self._kept_up():
                 self._follower.catch_up()
                 self.store.compact()
 

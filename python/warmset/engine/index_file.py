@@ -214,10 +214,9 @@ class IndexFile:
         """
         if os.getpid() != self._pid:
             return
-        thread = self._thread
-        if thread is not None and has_begun(thread):
-            thread.join(timeout)
-            if thread.is_alive():
+        if has_begun(self._thread):
+            self._thread.join(timeout)
+            if self._thread.is_alive():
                 return
         retriever = self._engine.retriever
         lacks = self._lacks and not self._engine.lost
@@ -230,9 +229,8 @@ class IndexFile:
 
     def stop(self, seconds: float) -> None:
         """Wait at most so many seconds for the thread that writes the file."""
-        thread = self._thread
-        if thread is not None and has_begun(thread):
-            thread.join(seconds)
+        if has_begun(self._thread):
+            self._thread.join(seconds)
 
     def save(self, wait: float = 60.0) -> None:
         """Write the file, unless another process does or erases; `figures` reports a failure.

@@ -422,9 +422,13 @@ class Follower:
                 for record in records(ids[at : at + _AT_ONCE]):
                     self._again(record, again, news)
         except StoreError:
-            for record in self._taken_up():
-                if record.kind in PATH_KINDS:
-                    self._again(record, again, news)
+            self._look_through(again, news)
+
+    def _look_through(self, again: Collection[_Name], news: _News) -> None:
+        """Look for entries and moves of conversations in all records that were taken up."""
+        for record in self._taken_up():
+            if record.kind in PATH_KINDS:
+                self._again(record, again, news)
 
     def _read_torn(self, news: _News) -> None:
         """Read conversations that may have records in part from the store, and nothing else."""
@@ -433,9 +437,7 @@ class Follower:
             if (ledger := engine.ledgers.get(name)) is not None:
                 engine.drop(ledger, ())
             news.turns.pop(name, None)
-        for record in self._taken_up():
-            if record.kind in PATH_KINDS:
-                self._again(record, torn, news)
+        self._look_through(torn, news)
         for attached in engine.attached.values():
             attached.forget()
         self._index.outdated()
@@ -449,7 +451,7 @@ class Follower:
             yield from (record for record in page if record.seq < self._next)
             start = page[-1].seq + 1
 
-    def _again(self, record: Record, again: Collection[_Name | None], news: _News) -> None:
+    def _again(self, record: Record, again: Collection[_Name], news: _News) -> None:
         if _name_of(record) in again:
             self._take(record, news)
             news.vectors.add(record.seq)

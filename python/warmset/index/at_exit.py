@@ -13,7 +13,7 @@ import sys
 import time
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from warmset._support.ending import ENDING, died_of_ctrl_c, is_interrupted
 
@@ -43,7 +43,7 @@ def stop_at_exit(one: Stoppable) -> None:
     _threads[one] = os.getpid()
 
 
-def has_begun(thread: threading.Thread | None) -> bool:
+def has_begun(thread: threading.Thread | None) -> TypeGuard[threading.Thread]:
     """Return whether there is a thread that was started: Ctrl-C may come before that."""
     return thread is not None and thread.ident is not None
 

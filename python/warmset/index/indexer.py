@@ -189,15 +189,14 @@ class Indexer:
         self.settle(timeout)
         self.end()
         thread = self._thread
-        if thread is not None and has_begun(thread) and thread is not threading.current_thread():
+        if has_begun(thread) and thread is not threading.current_thread():
             thread.join(timeout)
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
         self.end()
-        thread = self._thread
-        if thread is not None and has_begun(thread) and not self.vectorizer.embedder.remote:
-            thread.join(seconds)
+        if has_begun(self._thread) and not self.vectorizer.embedder.remote:
+            self._thread.join(seconds)
 
     def end(self) -> None:
         """Begin no further batch."""

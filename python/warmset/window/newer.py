@@ -44,7 +44,7 @@ def with_newer(
     cards, known = engine.cards, tuple(known)
     there = [one for unit in quoted for one in unit]
     changed = {one.id: new for one in there if (new := changers.newer(one)) is not None}
-    besides = {one.id: new for one in known if (new := changers.newer(one)) is not None}
+    besides = {new.id for one in known if (new := changers.newer(one)) is not None}
     if not changed and not besides:
         return tuple(quoted), ()
     shown = {one.id for one in (*there, *known)}
@@ -59,7 +59,7 @@ def with_newer(
         if all(one.id not in changed or changed[one.id].id in shown for one in unit):
             units.append(tuple(unit))
     ordered = newer_first(units, changed)
-    for more in ledger.together(sorted({new.id for new in besides.values()} - shown)):
+    for more in ledger.together(sorted(besides - shown)):
         if more and more[0].id not in shown:
             ordered.append(tuple(more))
             shown |= {one.id for one in more}

@@ -51,10 +51,8 @@ pub(super) fn estimate_avx2<const M: usize>(
         .sums
         .map(|sum| sum.wrapping_mul(-i32::from(packing.offset())));
     let mut sums = [[0; BLOCK]; M];
-    // Of one query, the sums of all rows stay in registers, and the codes are read in a row; of four
-    // queries, those of sixteen rows.
-    let parts = if M == 1 { 0 } else { BLOCK / 16 };
     if M == 1 {
+        // The sums of all rows stay in registers, and the codes are read in a row.
         let mut acc: [[__m256i; 8]; M] = bias.map(|bias| [_mm256_set1_epi32(bias); 8]);
         match packing {
             Packing::Eight => eight_rows_avx2(&mut acc, panel, block),
@@ -65,17 +63,19 @@ pub(super) fn estimate_avx2<const M: usize>(
                 store_256(out, acc);
             }
         }
-    }
-    for part in 0..parts {
-        let mut acc: [[__m256i; 2]; M] = bias.map(|bias| [_mm256_set1_epi32(bias); 2]);
-        match packing {
-            Packing::Eight => eight_avx2(&mut acc, panel, block, part),
-            Packing::Four => four_avx2(&mut acc, panel, block, part),
-        }
-        for (sums, acc) in sums.iter_mut().zip(acc) {
-            let sums = sums.as_chunks_mut::<8>().0.iter_mut().skip(2 * part);
-            for (out, acc) in sums.zip(acc) {
-                store_256(out, acc);
+    } else {
+        // Sixteen rows at a time: the sums of four queries stay in registers.
+        for part in 0..BLOCK / 16 {
+            let mut acc: [[__m256i; 2]; M] = bias.map(|bias| [_mm256_set1_epi32(bias); 2]);
+            match packing {
+                Packing::Eight => eight_avx2(&mut acc, panel, block, part),
+                Packing::Four => four_avx2(&mut acc, panel, block, part),
+            }
+            for (sums, acc) in sums.iter_mut().zip(acc) {
+                let sums = sums.as_chunks_mut::<8>().0.iter_mut().skip(2 * part);
+                for (out, acc) in sums.zip(acc) {
+                    store_256(out, acc);
+                }
             }
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn mix_avx2(weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Q
         for ((w0, w1), out) in [(w0, w1), (w2, w3)].into_iter().zip([first, last]) {
             let parts = w0.chunks(PART).zip(w1.chunks(PART));
             for ((w0, w1), rows) in parts.zip(rows.chunks(PART * width)) {
-                // A row's halves one after the other: eight sums of two rows fill half of the registers.
+                // A row's halves one after the other: eight sums for two weights fill half of the registers.
                 let rows = || rows.iter().skip(at).step_by(width);
                 let weights = || w0.iter().zip(w1);
                 add_avx2(weights().zip(rows().map(|[a, b, _, _]| [a, b])), out, 0);
