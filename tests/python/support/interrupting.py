@@ -85,7 +85,7 @@ def cases(folder):
         "doctor": (["doctor", store], LIMIT),
         "verify": (["verify", store, "--json"], LIMIT),
         "export": (["export", store], LIMIT),
-        "import": (["import", fresh, str(folder / "export.jsonl")], LIMIT),
+        "import": (["import", str(folder / "export.jsonl"), "--memory", fresh], LIMIT),
         "history": (["history", store], LIMIT),
         "erase": (["erase", store, "--conversation", "none"], LIMIT),
         "model path": (["model", "path"], LIMIT),
@@ -102,7 +102,7 @@ def interrupt(line, moment, number):
     """Start a process, send the signal after that many seconds, and wait.
 
     Returns:
-        The seconds until it ended, its exit code and its errors; None if it ended by itself.
+        The seconds until it ended, its exit code and its errors; None if it ended well by itself.
     """
     reader, writer = os.pipe()
     words = [word.replace("{fd}", str(writer)).replace("{n}", str(number)) for word in line]
@@ -121,9 +121,10 @@ def interrupt(line, moment, number):
         os.close(reader)
         with suppress(subprocess.TimeoutExpired):
             process.wait(moment)
-            return None
-        process.send_signal(signal.SIGINT)
         sent = time.monotonic()
+        if process.returncode == 0:
+            return None
+        process.send_signal(signal.SIGINT)  # nothing is sent to one that has ended
         try:
             process.wait(30)
         except subprocess.TimeoutExpired:
