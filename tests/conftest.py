@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Before any framework is imported: no test reports to anybody.
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("deep", deadline=None, max_examples=5_000)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(PROFILE)

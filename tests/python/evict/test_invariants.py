@@ -120,7 +120,7 @@ def wrong(given, made, known, total, pins, name):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_seeded_conversations_through_every_policy(dialect):
     """The deep profile tries 100,000 conversations, a quarter in each dialect."""
-    count = cases(30, 25_000)
+    count = cases(20, 25_000)
     shards = in_shards(partial(complaints, dialect), count)
     answers = sum(number for _, number in shards)
     print(f"{dialect}: {count} conversations, {answers} windows of {len(POLICIES)} policies")
@@ -132,7 +132,7 @@ def test_seeded_conversations_through_every_policy(dialect):
 @pytest.mark.parametrize("name", POLICIES)
 def test_shrinking_conversations(name, dialect):
     # Hypothesis draws by constants of the modules that are loaded, and with some, lists are long.
-    @settings(max_examples=cases(5, 500), suppress_health_check=[HealthCheck.data_too_large])
+    @settings(max_examples=cases(3, 500), suppress_health_check=[HealthCheck.data_too_large])
     @given(histories(dialect, orphans=True), st.integers(1, 110), st.booleans())
     def run(history, share, pinned):
         account_is_complete(history, POLICIES[name], share, history.pins if pinned else ())
