@@ -110,8 +110,9 @@ class DescribeQueue:
             self._closed = True
             self._waiting.clear()
             self._changed.notify_all()
-        if has_begun(self._thread):  # it may be in a callable, for which nobody waits
-            self._thread.join(min(seconds, SOON))
+        thread = self._thread
+        if has_begun(thread):  # it may be in a callable, for which nobody waits
+            thread.join(min(seconds, SOON))
 
     def forget(self) -> None:
         """Drop nothing: erased turns are passed over when it is their turn."""

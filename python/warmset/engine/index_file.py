@@ -214,9 +214,10 @@ class IndexFile:
         """
         if os.getpid() != self._pid:
             return
-        if has_begun(self._thread):
-            self._thread.join(timeout)
-            if self._thread.is_alive():
+        thread = self._thread  # another call may begin a new one
+        if has_begun(thread):
+            thread.join(timeout)
+            if thread.is_alive():
                 return
         retriever = self._engine.retriever
         lacks = self._lacks and not self._engine.lost
@@ -229,8 +230,9 @@ class IndexFile:
 
     def stop(self, seconds: float) -> None:
         """Wait at most so many seconds for the thread that writes the file."""
-        if has_begun(self._thread):
-            self._thread.join(seconds)
+        thread = self._thread
+        if has_begun(thread):
+            thread.join(seconds)
 
     def save(self, wait: float = 60.0) -> None:
         """Write the file, unless another process does or erases; `figures` reports a failure.

@@ -195,8 +195,9 @@ class Indexer:
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
         self.end()
-        if has_begun(self._thread) and not self.vectorizer.embedder.remote:
-            self._thread.join(seconds)
+        thread = self._thread
+        if has_begun(thread) and not self.vectorizer.embedder.remote:
+            thread.join(seconds)
 
     def end(self) -> None:
         """Begin no further batch."""
