@@ -121,21 +121,28 @@ class DescribeQueue:
         return not self._waiting and not self._working
 
     def _run(self) -> None:
-        with watched(LOG):
-            while True:
+        with self._changed:
+            # Where Ctrl-C cut off its start, another one may have been begun before it ran.
+            taken = self._thread is not threading.current_thread()
+        if not taken:
+            with watched(LOG):
+                self._work_on()
+
+    def _work_on(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if self._closed:
+                    return
+                count = min(len(self._waiting), BATCH)
+                batch = [self._waiting.popleft() for _ in range(count)]
+                self._working = count
+            try:
+                self._describe(batch)
+            finally:
                 with self._changed:
-                    self._changed.wait_for(lambda: self._waiting or self._closed)
-                    if self._closed:
-                        return
-                    count = min(len(self._waiting), BATCH)
-                    batch = [self._waiting.popleft() for _ in range(count)]
-                    self._working = count
-                try:
-                    self._describe(batch)
-                finally:
-                    with self._changed:
-                        self._working = 0
-                        self._changed.notify_all()
+                    self._working = 0
+                    self._changed.notify_all()
 
     def _describe(self, batch: list[int]) -> None:
         """Describe turns and store that; a turn whose callable failed is noted."""

@@ -271,6 +271,19 @@ class Engine(Library):
         self.room()
         return outcomes
 
+    def bring_records(self, drafts: Sequence[Draft]) -> list[int]:
+        """Append records of another store, and take them up. The caller holds no lock.
+
+        Raises:
+            ReadOnly: The store was opened for reading alone.
+            StoreError: They could not be appended.
+        """
+        self.must_write()
+        with self.lock, self._kept_up():
+            ids = self.store.append(drafts)
+            self.follow_all()
+        return ids
+
     def _keep(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Append records, and read those that others wrote before them.
 

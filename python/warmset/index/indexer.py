@@ -261,8 +261,12 @@ class Indexer:
         self._wake.notify_all()
 
     def _run(self) -> None:
-        with watched(LOG):
-            self._work_on()
+        with self._wake:
+            # Where Ctrl-C cut off its start, another one may have been begun before it ran.
+            taken = self._thread is not threading.current_thread()
+        if not taken:
+            with watched(LOG):
+                self._work_on()
 
     def _work_on(self) -> None:
         while True:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded, lock
 from warmset._support.log import event, kind, room
 from warmset.errors import EmbedderMismatch, InvalidInputError, WarmsetError
@@ -52,22 +53,9 @@ class QueryVectors:
             EmbedderMismatch: The embedder is not the store's.
         """
         remote = self._vectorizer.embedder.remote
-        with self._lock:
-            future = self._kept.get(query)
-            mine = future is None or (future.done() and future.exception() is not None)
-            if mine:
-                future = Future()
-                self._kept[query] = future
-                while len(self._kept) > CACHED:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(query)
-            if mine and remote and self._pool is None:
-                self._pool = ThreadPoolExecutor(2, thread_name_prefix="warmset-query")
-        assert future is not None  # noqa: S101 - made above
-        if mine and remote and self._pool is not None:
-            self._pool.submit(self._make, query, future)
-        elif mine:
-            self._make(query, future)
+        own: Future[Vectors] = Future()
+        with IfCutOff(own.cancel):  # whoever waits for it is told, and the next one makes it
+            future = self._begun(query, own, remote=remote)
         try:
             return future.result(wait if remote else None), None
         except FutureTimeoutError:
@@ -79,6 +67,24 @@ class QueryVectors:
             self._by_words(kind(error), wait)
             said = str(error)
             return None, said if isinstance(error, WarmsetError) else f"{kind(error)}: {said}"
+
+    def _begun(self, query: str, own: Future[Vectors], *, remote: bool) -> Future[Vectors]:
+        """Return what will be the vector: what is there already, or `own`, which is begun."""
+        with self._lock:
+            future = self._kept.get(query)
+            mine = future is None or future.cancelled() or _failed(future)
+            if future is None or mine:
+                self._kept[query] = future = own
+                while len(self._kept) > CACHED:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(query)
+            if mine and remote and self._pool is None:
+                self._pool = ThreadPoolExecutor(2, thread_name_prefix="warmset-query")
+        if mine and remote and self._pool is not None:
+            self._pool.submit(self._make, query, own)
+        elif mine:
+            self._make(query, own)
+        return future
 
     def check(self) -> None:
         """Determine whether the store's vectors may be compared with vectors of this embedder.
@@ -106,12 +112,17 @@ class QueryVectors:
         )
 
     def _make(self, query: str, future: Future[Vectors]) -> None:
-        try:
-            future.set_result(self._vectorizer.query(query))
-        except BaseException as error:
-            if future.done():  # Ctrl-C, just then
-                raise
-            future.set_exception(error)
+        with IfCutOff(future.cancel):
+            try:
+                made = self._vectorizer.query(query)
+            except Exception as error:  # noqa: BLE001 - `get` says what it was
+                future.set_exception(error)
+            else:
+                future.set_result(made)
+
+
+def _failed(future: Future[Vectors]) -> bool:
+    return future.done() and future.exception() is not None
 
 
 def searched_vector(vector: object, vectors: QueryVectors | None) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ from itertools import count, starmap
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import ItemShelf
+from warmset._support.cut_off import IfCutOff
 from warmset._support.locks import guarded, rlock
 from warmset.items.ask import Answer, Hit
 from warmset.items.cells import item_of, prefix_of
@@ -34,7 +35,7 @@ _GONE: Final = (b"",)
 @guarded(
     "self.lock",
     fields=("_lacking", "_asked", "_generation"),
-    calls=("_follow_vectors",),
+    calls=("_follow_vectors", "_clear"),
 )
 class Shelf:
     """The items of one tenant.
@@ -67,7 +68,7 @@ class Shelf:
         Raises:
             StoreError: The store could not be read.
         """
-        with self.lock:
+        with self.lock, IfCutOff(self._clear):  # what the core gave once, it does not give again
             changed = self._items.refresh(self._engine.log.handle)
             if changed is None:  # a copy of the store took its place just now
                 return
@@ -81,6 +82,13 @@ class Shelf:
             self._lacking.update(fresh)
             self._engine.lost.extend(faults)
             self._follow_vectors()
+
+    def _clear(self) -> None:
+        """Begin anew: everything is read again by the next call."""
+        self._items = ItemShelf(self._prefix)
+        self._lacking, self._asked = set(), set()
+        self._generation = 0
+        self.removals = self.version = next(_VERSIONS)
 
     def _follow_vectors(self) -> None:
         """Search by the vectors that are there, and have the others made in the background."""

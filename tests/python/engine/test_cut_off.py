@@ -18,6 +18,9 @@ from warmset._support.forks import Lock
 from warmset._support.locks import condition
 from warmset.errors import NotFound
 from warmset.items import NewItem
+from warmset.maintenance.exports import export
+from warmset.maintenance.transcripts.api import import_transcripts
+from warmset.native import ColdStore
 
 PLACES = str(Path(warmset.__file__).parent), contextlib.__file__, threading.__file__
 STRIDE = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 31
@@ -77,7 +80,7 @@ def known(memory):
         sorted(hit.id for hit in found),
         memory.stats()["messages"],
         [one.text for one in memory.memories()],
-        [one.text for one in memory.items.query("the ferry")],
+        [(one.memory_id, one.text) for one in memory.items.query("the ferry")],
     )
 
 
@@ -139,6 +142,12 @@ def put_item(memory, _other):
     memory.items.put(_note("the ferry leaves at nine"))
 
 
+def supersede_item(memory, _other):
+    memory.items.supersede(
+        "turn:1", NewItem(memory_type="note", text="a: the ferry", memory_id="a")
+    )
+
+
 def pop(memory, _other):
     memory.conversation("log").pop()
 
@@ -166,6 +175,7 @@ CALLS = [
     pin,
     look,
     put_item,
+    supersede_item,
 ]
 
 
@@ -217,7 +227,7 @@ def test_an_erasure_that_was_cut_off_is_finished_once(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             return plain()
 
-        plain, store = engine.store.compact, Wrapped(engine.store, compact)
+        plain, store = engine.store.compact, Wrapped(engine.store, compact=compact)
         monkeypatch.setattr(engine, "store", store)
         with pytest.raises(KeyboardInterrupt):
             memory.erase(ids=[talk.ids[1]])
@@ -230,11 +240,11 @@ def test_an_erasure_that_was_cut_off_is_finished_once(tmp_path, monkeypatch):
 
 
 class Wrapped:
-    """A store with a compaction of its own."""
+    """A store with some calls of its own."""
 
-    def __init__(self, store, compact):
+    def __init__(self, store, **calls):
         self._store = store
-        self.compact = compact
+        vars(self).update(calls)
 
     def __getattr__(self, name):
         return getattr(self._store, name)
@@ -253,6 +263,103 @@ def test_an_erasure_that_a_process_did_not_finish_is_finished_where_it_is_asked_
             memory.erase(ids=[gone])
         assert not written(tmp_path, b"b of the ferry")
         assert memory.conversation("log").ids == [1, 3]
+
+
+def test_a_question_whose_vector_was_cut_off_is_answered_when_it_is_asked_again(tmp_path):
+    with opened(tmp_path) as memory:
+        talk = memory.conversation("log")
+        talk.append(said(*"abc"))
+        assert memory.flush(10)
+        for after in count(1):
+            question, found = f"what is {after}?", []
+            try:
+                with CutOff(after):
+                    talk.search(question)
+            except KeyboardInterrupt:
+                done = False
+            else:
+                done = True
+            again = threading.Thread(target=lambda: found.extend(talk.search(question, k=9)))  # noqa: B023
+            again.daemon = True
+            again.start()
+            again.join(10)
+            assert {hit.id for hit in found} == set(talk.ids), after
+            assert all(hit.terms["dense"] for hit in found), after
+            if done:
+                return
+
+
+def test_items_that_were_taken_up_by_a_call_that_was_cut_off_are_taken_up_again(tmp_path):
+    with opened(tmp_path, mode="exclusive") as memory:
+        memory.conversation("log").append(said("a"))
+        memory.items.put(_note("the ferry leaves at nine"))
+        shelf = memory.items.sources.shelf()
+        before = shelf.version, shelf.removals
+        plain = shelf._items
+        shelf._items = Cut(plain)
+        with pytest.raises(KeyboardInterrupt):
+            memory.items.supersede("turn:1", _note("the ferry leaves at ten"))
+        assert plain is not shelf._items
+        assert [one.text for one in memory.items.query("the ferry")] == ["the ferry leaves at ten"]
+        assert dict(shelf.heirs()) == {"turn:1": shelf.named("ferry").id}
+        assert memory.flush(10)
+        [found] = memory.items.query("the ferry")
+        assert not {shelf.version, shelf.removals} & set(before)
+    with opened(tmp_path) as anew:
+        assert [found.score] == [one.score for one in anew.items.query("the ferry")]
+
+
+class Cut:
+    """What the core knows of items; Ctrl-C comes behind what it gives."""
+
+    def __init__(self, items):
+        self._items = items
+
+    def refresh(self, log):
+        changed = self._items.refresh(log)
+        if any(changed):
+            raise KeyboardInterrupt
+        return changed
+
+    def __getattr__(self, name):
+        return getattr(self._items, name)
+
+
+@pytest.mark.parametrize("mode", ["shared", "exclusive"])
+def test_what_an_import_appended_before_it_was_cut_off_is_known(mode, tmp_path, monkeypatch):
+    made = tmp_path / "made.jsonl"
+    with opened(tmp_path / "from") as memory:
+        memory.conversation("log").append(said(*"abc"))
+    with ColdStore.open(tmp_path / "from") as store, made.open("w") as file:
+        export(store, file)
+    with opened(tmp_path / "to", mode=mode) as memory:
+        engine, start = memory._engine, memory._engine.store.stats()["next_seq"]
+
+        def follow_all():
+            if engine.store.stats()["next_seq"] > start:
+                raise KeyboardInterrupt
+            return plain()
+
+        plain = engine.follow_all
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "follow_all", follow_all)
+            with pytest.raises(KeyboardInterrupt):
+                import_transcripts(memory, [made])
+        seen = known(memory)
+        assert len(seen[0]) == 3
+    with opened(tmp_path / "to") as anew:
+        assert seen == known(anew)
+
+
+def test_a_thread_whose_place_another_one_took_ends(tmp_path):
+    with opened(tmp_path, summary_line=lambda _text: "one line") as memory:
+        memory.conversation("log").append(said(*"abc"))
+        assert memory.flush(10)
+        for one in (memory._engine.indexer, memory._engine.describing):
+            extra = threading.Thread(target=one._run, daemon=True)
+            extra.start()
+            extra.join(5)
+            assert not extra.is_alive()
 
 
 def test_a_stack_takes_the_locks_that_a_block_does():

@@ -81,9 +81,4 @@ class EngineTarget:
 
     def append(self, drafts: Sequence[Draft]) -> list[int]:
         """Append records; see `ColdStore.append`."""
-        engine = self._engine
-        engine.must_write()
-        with engine.lock:
-            ids = engine.store.append(drafts)
-            engine.follow_all()
-        return ids
+        return self._engine.bring_records(drafts)
