@@ -8,7 +8,7 @@ import re
 import pytest
 from werkzeug import Response
 
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, ModelError
 from warmset.llm import PROVIDERS, ListRequest, Prompt, Settings
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
@@ -85,6 +85,15 @@ def test_a_callers_client_stays_open_and_its_options_win(model_of, provider):
     assert sent[0][1]["model"] == "theirs"
     model.close()
     assert model.ask(Prompt("Be brief.", "data")).text == "done"
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+def test_a_server_that_sends_another_thing_than_a_reply_is_named(model_of, httpserver, provider):
+    model, _ = model_of(provider)
+    httpserver.clear()
+    httpserver.expect_request(re.compile(".*")).respond_with_data("hello", mimetype="text/plain")
+    with pytest.raises(ModelError, match="hello"):
+        model.ask(Prompt("Be brief.", "data"))
 
 
 def test_responses_are_not_stored(model_of):

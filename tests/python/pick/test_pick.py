@@ -325,6 +325,10 @@ def test_options_that_cannot_be_are_refused(options):
         LLMPicker(**({"complete": len} | options))
 
 
+def test_a_picker_may_be_asked_for_one():
+    assert LLMPicker(len, max_picked=1).max_picked == 1
+
+
 # --- in a window ----------------------------------------------------------------------------------
 
 

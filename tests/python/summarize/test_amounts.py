@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warmset.summarize.sought import Sought
-from warmset.summarize.spelling import amount
+from warmset.summarize.spelling import amount, with_digits
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,12 @@ from warmset.summarize.spelling import amount
 )
 def test_an_amount_has_one_spelling(texts, one):
     assert {text: amount(text) for text in texts} == dict.fromkeys(texts, one)
+
+
+def test_numbers_in_words_are_written_as_digits():
+    words = "ten, twenty, thirty-one, forty, fifty two, sixty, seventy, eighty and ninety-nine"
+    assert with_digits(words) == "10, 20, 31, 40, 52, 60, 70, 80 and 99"
+    assert with_digits("Two hundred berths") == "200 berths"
 
 
 def test_a_day_in_the_name_of_a_file_is_no_day_that_a_summary_states():

@@ -188,6 +188,16 @@ def test_an_endpoint_is_the_authority(make):
     assert found.costs([]) == []
 
 
+@pytest.mark.parametrize("make", ENDPOINTS)
+def test_what_is_printed_of_an_endpoint_has_nothing_of_the_client(make):
+    client = Client()
+    client.api_key = "sk-secret"
+    found = repr(make(client, "the-model"))
+    assert "the-model" in found
+    assert "Client" not in found
+    assert " at 0x" not in found
+
+
 @pytest.mark.parametrize(
     ("make", "prompt"), [(anthropic_counter, "system"), (openai_counter, "instructions")]
 )
