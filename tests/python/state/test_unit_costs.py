@@ -44,6 +44,7 @@ def test_the_units_are_those_of_the_whole_list(facts):
         [at] = [n for n, unit in enumerate(expected) if place in unit.members]
         assert tuple(accounts.beside(place)) == expected[at].members
         assert accounts.task == at or place != task
+        assert accounts.asked == at or place != accounts.asked_at
         since = accounts.since(place)
         assert since == [n for n, unit in enumerate(expected) if unit.members[-1] >= place]
 

@@ -69,7 +69,8 @@ def import_transcripts(
 
     What was imported before is recognised by the source's own ids and not stored again, also after
     it was erased. Batches are stored whole or not at all, so that an import that was interrupted is
-    finished by the next one.
+    finished by the next one. An export of warmset is the exception: the ids in it refer to each
+    other, so a conversation of which a part was imported is refused with what to do about it.
 
     Args:
         target: An open memory, which finds the messages at once; or a store's directory, which is
