@@ -261,6 +261,22 @@ def has(conversation, id_):
     return True
 
 
+def test_an_output_of_codex_that_is_an_object_is_its_text_or_as_json(files, store):
+    file = FILES["codex"](files)
+    lines = []
+    for line in file.read_text().splitlines():
+        one = json.loads(line)
+        if one["payload"].get("type") == "function_call_output":
+            odd = one["payload"]["call_id"] == "c1"
+            one["payload"]["output"] = {"état": 1} if odd else {"content": "réglé", "success": True}
+        lines.append(json.dumps(one))
+    file.write_text("\n".join(lines) + "\n")
+    import_transcripts(store, file)
+    [(_, listed)] = talks(store).items()
+    found = [one["output"] for one in listed if one["type"] == "function_call_output"]
+    assert sorted(found) == ["réglé", '{"état": 1}']
+
+
 def test_sessions_of_the_agents_sdk(files, store):
     file = FILES["agents-sdk"](files)
     import_transcripts(store, file)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import threading
+from dataclasses import astuple
 
 import pytest
 
@@ -260,3 +261,7 @@ def test_many_threads_settle_at_once():
     for one in threads:
         one.join()
     assert (spending.total.calls, spending.total.fresh) == (1_600, 1_600)
+
+
+def test_nothing_is_spent_at_first():
+    assert set(astuple(Totals())) == {0}

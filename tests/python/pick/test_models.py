@@ -290,6 +290,16 @@ def test_a_client_that_does_not_fit_is_refused(monkeypatch):
         OpenAIPicker("m", api_key="k", max_tokens=0)
 
 
+def test_a_block_closes_the_client_that_a_picker_made(llmock, monkeypatch):
+    reply(llmock, '{"ids": [1]}')
+    closed, plain = [], openai.OpenAI.close
+    monkeypatch.setattr(openai.OpenAI, "close", lambda one: closed.append(one) or plain(one))
+    with OpenAIPicker("m") as picker:
+        assert ask(picker).ids == (1,)
+        assert not closed
+    assert len(closed) == 1
+
+
 # --- in a window ----------------------------------------------------------------------------------
 
 

@@ -325,6 +325,11 @@ def test_options_that_cannot_be_are_refused(options):
         LLMPicker(**({"complete": len} | options))
 
 
+def test_what_was_picked_is_the_same_whatever_it_cost():
+    assert Picked((4, 2), "picker", usage=Usage(70, 6)) == Picked((4, 2), "picker")
+    assert Picked((4, 2), "picker") != Picked((2, 4), "picker")
+
+
 def test_a_picker_may_be_asked_for_one():
     assert LLMPicker(len, max_picked=1).max_picked == 1
 

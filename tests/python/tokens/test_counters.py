@@ -156,6 +156,7 @@ class Client:
         given = messages if messages is not None else contents
         self.asked.append((model, len(given), fields))
         assert given
+        self.given = given
         tokens = 10 + 2 * sum(len(json.dumps(message).split()) for message in given)
         tokens += 50 if fields.get("tools") else 0
         tokens += 20 if fields.get("system") or fields.get("instructions") else 0
@@ -186,6 +187,13 @@ def test_an_endpoint_is_the_authority(make):
     assert costs[1] > costs[2] > 0
     assert sum(costs) + found.overhead() == whole
     assert found.costs([]) == []
+
+
+@pytest.mark.parametrize("make", ENDPOINTS)
+def test_what_a_request_costs_is_asked_in_the_providers_own_form(make):
+    client = Client()
+    make(client, "the-model").overhead()
+    assert ("parts" if make is gemini_counter else "content") in client.given[0]
 
 
 @pytest.mark.parametrize("make", ENDPOINTS)
