@@ -190,6 +190,8 @@ def test_closing_gives_up_what_is_written_and_waits_for_nobody(made, hand, tmp_p
     window(log)
     memory.close()
     assert [event.state for event in events] == ["preparing", "discarded"]
+    assert events[-1].why == "the memory was closed"
+    assert events[-1].boundary == events[0].boundary > 0
     hand.run()
     assert policy.counters.prepared == 0
     with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
@@ -253,3 +255,15 @@ def test_of_many_summaries_the_next_process_reads_the_newest_only(made, hand, tm
         assert policy.counters.adopted == 1
         assert found.report.compaction.boundary == summaries[-1].fields["mark"]
         assert policy.summarizer.asked == []
+
+
+def test_a_summary_is_found_by_its_record(made, hand):
+    policy = made()
+    memory, log = opened(policy)
+    with memory:
+        prepared(log, hand)
+        [record] = memory._engine.derived.of("prepared", "default", "log")
+        there = of(memory._engine, "default", "log")
+        found = there.stored(policy, record.id)
+        assert (found.id, found.boundary) == (record.id, record.fields["mark"])
+        assert there.stored(policy, record.id + 99) is None
