@@ -122,10 +122,10 @@ impl Store {
     ///
     /// [`Error::Io`]; [`Error::Closed`].
     pub fn erasure_report(&self) -> Result<ErasureReport> {
-        Ok(ErasureReport {
-            erasures: self.shelf.fresh()?.erasures.listed.clone(),
-            pending: pending(&self.shelf)?,
-        })
+        // One after the other: a writer that waits would come between two reads of the index.
+        let erasures = self.shelf.fresh()?.erasures.listed.clone();
+        let pending = pending(&self.shelf)?;
+        Ok(ErasureReport { erasures, pending })
     }
 
     /// The batches that wait in the spool.
@@ -269,19 +269,17 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
     use crate::cold::{Ack, Draft, Options, Scope};
 
     #[test]
     fn the_child_of_a_fork_waits_for_no_lock_of_its_parent() {
         let mut store = Store::in_memory(Options::default()).unwrap();
-        let draft = Draft {
-            kind: Kind::Turn,
-            key: &[b"t"],
-            meta: &[],
-            sources: &[],
-            payload: b"x",
-        };
+        let draft = draft();
         let seq = store.append(&[draft]).unwrap()[0];
         let shelf = Arc::get_mut(&mut store.shelf).unwrap();
         shelf.pid = shelf.pid.wrapping_add(1);
@@ -308,5 +306,38 @@ mod tests {
         assert_eq!(store.report(), OpenReport::default());
         store.close().unwrap();
         drop(held);
+    }
+
+    #[test]
+    fn a_report_of_erasures_goes_on_beside_writers() {
+        let store = Arc::new(Store::in_memory(Options::default()).unwrap());
+        let (tell, told) = mpsc::channel();
+        for writes in [true, true, false, false] {
+            let (store, tell) = (Arc::clone(&store), tell.clone());
+            thread::spawn(move || {
+                for _ in 0..2_000 {
+                    if writes {
+                        store.append_with(&[draft()], Ack::Written).unwrap();
+                    } else {
+                        store.erasure_report().unwrap();
+                    }
+                }
+                tell.send(()).unwrap();
+            });
+        }
+        for _ in 0..4 {
+            let end = told.recv_timeout(Duration::from_secs(60));
+            assert!(end.is_ok(), "readers and writers wait for each other");
+        }
+    }
+
+    fn draft() -> Draft<'static> {
+        Draft {
+            kind: Kind::Turn,
+            key: &[b"t"],
+            meta: &[],
+            sources: &[],
+            payload: b"x",
+        }
     }
 }
