@@ -326,7 +326,7 @@ mod tests {
             });
         }
         for _ in 0..4 {
-            let end = told.recv_timeout(Duration::from_secs(60));
+            let end = told.recv_timeout(Duration::from_mins(1));
             assert!(end.is_ok(), "readers and writers wait for each other");
         }
     }
