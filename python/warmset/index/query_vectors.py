@@ -72,7 +72,7 @@ class QueryVectors:
         """Return what will be the vector: what is there already, or `own`, which is begun."""
         with self._lock:
             future = self._kept.get(query)
-            mine = future is None or future.cancelled() or _failed(future)
+            mine = future is None or _is_lost(future)
             if future is None or mine:
                 self._kept[query] = future = own
                 while len(self._kept) > CACHED:
@@ -121,8 +121,8 @@ class QueryVectors:
                 future.set_result(made)
 
 
-def _failed(future: Future[Vectors]) -> bool:
-    return future.done() and future.exception() is not None
+def _is_lost(future: Future[Vectors]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)
 
 
 def searched_vector(vector: object, vectors: QueryVectors | None) -> NDArray[np.float32]:
