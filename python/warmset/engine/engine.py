@@ -329,13 +329,17 @@ class Engine(Library):
                 f"the memory was opened in process {self._pid}, before a fork; call Memory.open in "
                 f"this one"
             )
-        if self._follower.is_behind:
+        if self._follower.is_behind and self._was_cut_off():
             with suppress(StoreError):  # the next erasure tries it again
                 self.finish_erasure()
         if not self._alone or self._follower.is_behind:
             with self.lock:
                 self._follower.catch_up()
         self.notices.tell()
+
+    def _was_cut_off(self) -> bool:
+        with self.lock:  # another thread may be in the middle of it, and comes to its end
+            return self._follower.is_behind
 
     def follow_all(self) -> int:
         """Read all records and return the last one's id; the caller holds the lock.
