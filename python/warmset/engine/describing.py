@@ -7,15 +7,14 @@ results are stored, so a turn is described once, whoever opens the store.
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.locks import condition, guarded
-from warmset._support.log import kind, room, watched
+from warmset._support.log import kind, room
 from warmset.errors import Erased, NotFound, StoreError, WarmsetError
-from warmset.index.at_exit import has_begun, stop_at_exit
+from warmset.index.background import Background
 from warmset.llm.deadline import Deadline
 from warmset.store.descriptions import description_draft
 from warmset.text.describe import checked
@@ -42,7 +41,7 @@ TIMEOUT: Final = 60.0
 @guarded(
     "self._changed",
     fields=("_waiting", "_working", "_failed"),
-    writes=("_thread", "_closed"),
+    writes=("_closed",),
     calls=("_is_idle",),
 )
 class DescribeQueue:
@@ -62,7 +61,7 @@ class DescribeQueue:
         self._waiting: deque[int] = deque()
         self._working = 0
         self._failed: set[int] = set()
-        self._thread: threading.Thread | None = None
+        self._background = Background("warmset-describe", LOG, self._changed)
         self._closed = False
 
     def enqueue(self, ids: Iterable[int]) -> None:
@@ -71,12 +70,8 @@ class DescribeQueue:
             if self._closed:
                 return
             self._waiting += ids
-            if self._waiting and not has_begun(self._thread):
-                stop_at_exit(self)
-                self._thread = threading.Thread(
-                    target=self._run, name="warmset-describe", daemon=True
-                )
-                self._thread.start()
+            if self._waiting:
+                self._background.begin(self, self._run)
             self._changed.notify_all()
 
     def left(self) -> int:
@@ -110,9 +105,7 @@ class DescribeQueue:
             self._closed = True
             self._waiting.clear()
             self._changed.notify_all()
-        thread = self._thread
-        if has_begun(thread):  # it may be in a callable, for which nobody waits
-            thread.join(min(seconds, SOON))
+        self._background.join(min(seconds, SOON))  # it may be in a callable: nobody waits for that
 
     def forget(self) -> None:
         """Drop nothing: erased turns are passed over when it is their turn."""
@@ -121,14 +114,6 @@ class DescribeQueue:
         return not self._waiting and not self._working
 
     def _run(self) -> None:
-        with self._changed:
-            # Where Ctrl-C cut off its start, another one may have been begun before it ran.
-            taken = self._thread is not threading.current_thread()
-        if not taken:
-            with watched(LOG):
-                self._work_on()
-
-    def _work_on(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._closed)

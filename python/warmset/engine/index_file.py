@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import lock_file
 from warmset._support.locks import guarded, lock
-from warmset._support.log import kind, room, watched
+from warmset._support.log import kind, room
 from warmset.engine.digest import digest, names
 from warmset.engine.turns_file import TurnsFile
 from warmset.errors import NewerIndex, WarmsetError
-from warmset.index.at_exit import has_begun, stop_at_exit
+from warmset.index.background import Background
 from warmset.index.file_lock import LOCK, NAME, TURNS, clear, encrypted, erasing, remove
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class IndexFile:
         self._busy = lock("index_file")
         self._conversations = TurnsFile(engine)
         self._lacks = False  # whether there is an index without conversations
-        self._thread: threading.Thread | None = None
+        self._background = Background("warmset-index", LOG, engine.lock)
 
     # --- taking up --------------------------------------------------------------------------------
 
@@ -195,15 +195,11 @@ class IndexFile:
         turns = len(self._engine.indexed)
         if turns - self._turns <= max(STEP, self._turns // 10) or self._folder is None:
             return
-        if self._thread is None or not self._thread.is_alive():
-            stop_at_exit(self)
-            self._thread = threading.Thread(target=self._run, name="warmset-index", daemon=True)
-            self._thread.start()
+        if self._background.begin(self, self._run):
             self._turns = turns  # what fails is tried again when there are as many more
 
     def _run(self) -> None:
-        with watched(LOG):
-            self.save()
+        self.save()
         self._engine.notices.tell()
 
     def close(self, timeout: float) -> None:
@@ -214,11 +210,8 @@ class IndexFile:
         """
         if os.getpid() != self._pid:
             return
-        thread = self._thread  # another call may begin a new one
-        if has_begun(thread):
-            thread.join(timeout)
-            if thread.is_alive():
-                return
+        if not self._background.join(timeout):
+            return
         retriever = self._engine.retriever
         lacks = self._lacks and not self._engine.lost
         if (
@@ -230,9 +223,7 @@ class IndexFile:
 
     def stop(self, seconds: float) -> None:
         """Wait at most so many seconds for the thread that writes the file."""
-        thread = self._thread
-        if has_begun(thread):
-            thread.join(seconds)
+        self._background.join(seconds)
 
     def save(self, wait: float = 60.0) -> None:
         """Write the file, unless another process does or erases; `figures` reports a failure.

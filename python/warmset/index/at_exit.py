@@ -13,12 +13,9 @@ import sys
 import time
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
+from typing import Final, Protocol
 
 from warmset._support.ending import ENDING, died_of_ctrl_c, is_interrupted
-
-if TYPE_CHECKING:
-    import threading
 
 GRACE: Final = 10.0
 """Seconds that all threads together get to come out of what they are in."""
@@ -41,11 +38,6 @@ _threads: weakref.WeakKeyDictionary[Stoppable, int] = weakref.WeakKeyDictionary(
 def stop_at_exit(one: Stoppable) -> None:
     """Have something stopped when this process ends; it is not kept alive for that."""
     _threads[one] = os.getpid()
-
-
-def has_begun(thread: threading.Thread | None) -> TypeGuard[threading.Thread]:
-    """Return whether there is a thread that was started: Ctrl-C may come before that."""
-    return thread is not None and thread.ident is not None
 
 
 @atexit.register

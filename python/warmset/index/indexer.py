@@ -8,15 +8,14 @@ failures are retried, and an embedder out of reach is not called for a while; se
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.ending import ENDING
 from warmset._support.locks import condition, guarded, lock
-from warmset._support.log import event, room, watched
+from warmset._support.log import event, room
 from warmset.embed.base import context_share
-from warmset.index.at_exit import has_begun, stop_at_exit
+from warmset.index.background import Background
 from warmset.index.batch_size import LEAST, Pace
 from warmset.index.linger import QUIET, Linger
 from warmset.index.queue import Backlog, delay_after
@@ -25,6 +24,7 @@ from warmset.index.rows import Searched
 from warmset.index.vector_catalog import VectorBook
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Collection, Sequence
 
     from warmset._core import ColdStore, Retriever
@@ -45,7 +45,7 @@ ROOM: Final = 0.25
 @guarded(
     "self._wake",
     fields=("_backlog", "_outages", "_held", "_linger"),
-    writes=("_closed", "_thread"),
+    writes=("_closed",),
     calls=("_resting", "_begin", "_next_work", "_until"),
 )
 @guarded(
@@ -90,8 +90,8 @@ class Indexer:
         self._linger = Linger(LEAST)
         self._outages, self._held = 0, 0.0
         self._closed = False
-        self._thread: threading.Thread | None = None
         self._wake = condition("jobs")
+        self._background = Background("warmset-indexer", LOG, self._wake)
         self._work = lock("embedding")
 
     def restore(self, id_: int) -> None:
@@ -188,16 +188,13 @@ class Indexer:
         """Finish pending work, for at most some seconds, and stop."""
         self.settle(timeout)
         self.end()
-        thread = self._thread
-        if has_begun(thread) and thread is not threading.current_thread():
-            thread.join(timeout)
+        self._background.join(timeout)
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
         self.end()
-        thread = self._thread
-        if has_begun(thread) and not self.vectorizer.embedder.remote:
-            thread.join(seconds)
+        if not self.vectorizer.embedder.remote:
+            self._background.join(seconds)
 
     def end(self) -> None:
         """Begin no further batch."""
@@ -254,21 +251,11 @@ class Indexer:
         return self._closed or self._backlog.idle or self._held > time.monotonic()
 
     def _begin(self) -> None:
-        if not self._closed and not self._backlog.idle and not has_begun(self._thread):
-            stop_at_exit(self)
-            self._thread = threading.Thread(target=self._run, name="warmset-indexer", daemon=True)
-            self._thread.start()
+        if not self._closed and not self._backlog.idle:
+            self._background.begin(self, self._run)
         self._wake.notify_all()
 
     def _run(self) -> None:
-        with self._wake:
-            # Where Ctrl-C cut off its start, another one may have been begun before it ran.
-            taken = self._thread is not threading.current_thread()
-        if not taken:
-            with watched(LOG):
-                self._work_on()
-
-    def _work_on(self) -> None:
         while True:
             with self._wake:
                 first = self._next_work()

@@ -351,15 +351,17 @@ def test_what_an_import_appended_before_it_was_cut_off_is_known(mode, tmp_path, 
         assert seen == known(anew)
 
 
-def test_a_thread_whose_place_another_one_took_ends(tmp_path):
+def test_the_threads_of_a_memory_run_once_each(tmp_path):
     with opened(tmp_path, summary_line=lambda _text: "one line") as memory:
         memory.conversation("log").append(said(*"abc"))
         assert memory.flush(10)
-        for one in (memory._engine.indexer, memory._engine.describing):
-            extra = threading.Thread(target=one._run, daemon=True)
-            extra.start()
-            extra.join(5)
-            assert not extra.is_alive()
+        engine = memory._engine
+        for one, held in (
+            (engine.indexer, engine.indexer._wake),
+            (engine.describing, engine.describing._changed),
+        ):
+            with held:
+                assert not one._background.begin(one, one._run)
 
 
 def test_a_stack_takes_the_locks_that_a_block_does():
