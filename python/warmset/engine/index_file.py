@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LOG: Final = room("index")
 
-FORM: Final = 2
+FORM: Final = 3
 """Grows when other terms, labels or vectors are made of the same turns."""
 
 LEAST: Final = 100

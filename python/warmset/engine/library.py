@@ -16,6 +16,7 @@ from warmset.index.labels import TURN_KIND, WORDS_INDEXED, Numbers, role_number
 from warmset.index.vectorizer import Vectorizer
 from warmset.store.records import Job, TurnMeta
 from warmset.text import features as traits
+from warmset.text.temporal.words import MONTH_NAMES
 from warmset.text.timestamps import DAY, day_of
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class Library(Catalog):
 
     def index_turn(self, ledger: Ledger, id_: int, entry: Row | Entry, text: str) -> None:
         """Index a message by its words and labels."""
-        day = _written(day_of(entry.at))
+        month = _written(day_of(entry.at))
         labels = (
             *ledger.numbers,
             entry.session,
@@ -224,7 +225,7 @@ class Library(Catalog):
             int(entry.at * 1000),
             True,
         )
-        words = "" if entry.blank else f"{text[:WORDS_INDEXED]}\n{day}"
+        words = "" if entry.blank else f"{text[:WORDS_INDEXED]}\n{month}"
         self.indexed.add(id_, labels, words)
         read = traits.read(text, entry.facts.role, entry.at)
         if read != traits.NONE:
@@ -304,5 +305,9 @@ class Library(Catalog):
 
 @lru_cache(maxsize=64)
 def _written(number: int) -> str:
-    """Write a day, counted from 1970, as it is indexed with the words of a turn."""
-    return time.strftime("%d %B %Y", time.gmtime(number * DAY))
+    """Write the month of a day, counted from 1970, as it is indexed with the words of a turn.
+
+    Without the day, since "step 30" is about no turn of the 30th.
+    """
+    when = time.gmtime(number * DAY)
+    return f"{MONTH_NAMES[when.tm_mon - 1]} {when.tm_year}"

@@ -239,3 +239,16 @@ def test_each_turn_has_the_context_that_will_not_change():
             assert memory.flush(30)
         assert sorted(bag.texts) == sorted([*"abcd", "a\nb", "a\nb\nc", "b\nc\nd"])
         assert memory.stats()["rows"] == 4
+
+
+def test_a_turn_is_found_by_its_month_and_year_and_not_by_the_number_of_its_day(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        for name, at in (("a", "2023-05-30T23:59:59Z"), ("b", "2024-12-30"), ("c", "2025-01-01")):
+            memory.conversation(name).append(said(f"step one of {name}"), at=at)
+        memory.conversation("d").append(said("step 30"), at="2022-02-02")
+        assert memory.search("30").ids == [4]
+        assert memory.search("May").ids == [1]
+        assert memory.search("2024").ids == [2]
+        assert memory.search("January 2025").ids[0] == 3
+        assert memory.search("December").ids == [2]
+        assert memory.search("02").ids == []

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MONTHS: Final = (
+MONTH_NAMES: Final = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
+"""The months in their order."""
+
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS: Final = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
@@ -49,7 +51,7 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-NEEDS_MONTH: Final = frozenset({*_MONTHS, *(name[:3] for name in _MONTHS), "sept"})
+NEEDS_MONTH: Final = frozenset({*MONTH_NAMES, *(name[:3] for name in MONTH_NAMES), "sept"})
 NEEDS_UNIT: Final = frozenset(
     unit + end
     for unit in ("day", "week", "weekend", "month", "year", "decade")
@@ -62,7 +64,7 @@ NEEDS_WEEKDAY: Final = frozenset(
 """Words of which a text has one if it has a phrase with a month, a unit, a holiday, a weekday."""
 
 WEEKDAYS: Final = _any(_DAYS)
-MONTHS: Final = _any(_MONTHS)
+MONTHS: Final = _any(MONTH_NAMES)
 MONTH: Final = rf"(?P<month>{MONTHS}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 FULL_MONTH: Final = rf"(?P<month>{MONTHS})"
 DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|[nr]d|th)?"
@@ -85,7 +87,7 @@ NO_PART: Final = r"(?P<part>)"
 
 def month_number(word: str) -> int:
     """Return the number of a month's name, full or short."""
-    return next(at for at, name in enumerate(_MONTHS, 1) if name.startswith(word[:3]))
+    return next(at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(word[:3]))
 
 
 def weekday_number(word: str) -> int:
