@@ -84,7 +84,10 @@ def spots(source: str) -> list[Spot]:
 
 def mutant_at(file: str, source: str, spot: Spot) -> Mutant | None:
     """Make the mutant of a place; None if the result is the same, or does not compile."""
-    after = mutate_code(source, operators()[spot.operator], spot.occurrence)
+    try:
+        after = mutate_code(source, operators()[spot.operator], spot.occurrence)
+    except AttributeError:  # its replacer of exceptions fails at one with a dot, among several
+        return None
     if after is None or after == source or not _compiles(after):
         return None
     return Mutant(

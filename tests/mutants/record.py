@@ -111,6 +111,10 @@ class Record:
         """Whether a folder of tests is recorded."""
         return any(part.home == self._home_of(folder) for part in self.parts)
 
+    def worth(self, folder: str) -> float:
+        """Return the seconds that the tests of a folder took."""
+        return sum(s for test, s in self.seconds.items() if test.startswith(f"{folder}/"))
+
     def stale(self, only: Iterable[str] = ()) -> list[str]:
         """List the folders that have to be recorded, among those named, or among all.
 
@@ -164,11 +168,15 @@ class Record:
                 path.write_text(text, "utf-8", newline="")
 
     def tests_of(self, file: str, line: int) -> set[str]:
-        """Return the tests that execute a line, or else those that execute its function."""
+        """Return the tests that execute a line, or else those that execute its function.
+
+        What stands in no function runs once, in whichever test imports the file first: there are
+        none then.
+        """
         lines = self._lines_of(file)
-        if lines.get(line):
-            return lines[line]
         first, last = _function_around(self.tree.read(file), line)
+        if first <= last and lines.get(line):
+            return lines[line]
         return {test for at in range(first, last + 1) for test in lines.get(at, ())}
 
     def executes(self, file: str, line: int) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tests.mutants.tree import Tree
 
 START_SECONDS = 60.0  # that pytest may take to start, on a busy machine
+FOLDER_SECONDS = 120.0  # worth of tests of a folder that what lived meets as a whole
 SLOWER = 10.0  # times as long as recorded that tests may take; then the mutant counts as a time-out
 
 
@@ -151,8 +152,9 @@ class Run:
         """Try recorded tests, then the room's folder if they may not be all that see the line.
 
         If a mutant lives the first of them, it meets others. The folder follows where it is not
-        recorded, and where no test is seen to execute the line: it runs at import, or in another
-        process.
+        recorded, where no test is seen to execute the line, which runs at import or in another
+        process, and where it takes little time: what is cached is executed by one test alone, and
+        seen by others.
         """
         tried: Result | None = None
         met: list[str] = []
@@ -165,7 +167,8 @@ class Run:
         folder = folder_for(mutant, self.tree)
         own = folder.endswith(f"/{mutant.room}")
         seen = record.has(folder) and record.executes(mutant.file, mutant.line)
-        if tried is None or (tried.outcome == "lived" and own and not seen):
+        whole = not seen or record.worth(folder) <= FOLDER_SECONDS
+        if tried is None or (tried.outcome == "lived" and own and whole):
             tried = _after(tried, bench.try_one(mutant, Suite(arguments=(folder,))))
         return tried
 

@@ -122,6 +122,13 @@ def indented(code: str) -> str:
     return "".join(f"    {row}\n" for row in code.splitlines())
 
 
+def test_an_exception_with_a_dot_among_several_is_left_alone() -> None:
+    source = "try:\n    f()\nexcept (ValueError, a.Error, KeyError):\n    pass\n"
+    made = [m.after for m in mutants_of("a.py", source) if m.operator == "ExceptionReplacer"]
+    assert len(made) == 2
+    assert all("a.Error" in one for one in made)
+
+
 def test_calls_are_removed_only_where_nobody_takes_their_result() -> None:
     source = "def f(a, log):\n    b = a()\n    log.info(a)\n    return a(b())\n"
     assert not [m for m in mutants_of("a.py", source) if m.operator == "RemoveCall"]

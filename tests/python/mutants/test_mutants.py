@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mutants import chosen
+from tests.mutants import chosen, run as running
 from tests.mutants.changed import changed_lines
 from tests.mutants.command import main
 from tests.mutants.lists import mistakes
@@ -388,6 +388,40 @@ def test_what_runs_at_import_meets_the_whole_folder(root: Path) -> None:
     limit = SOURCE.splitlines().index("LIMIT: int | None = 3") + 1
     by = {one["line"]: one["by"] for one in made["mutants"]}
     assert by[limit] == "tests/python/scale/test_sizes.py::test_limit"
+
+
+@pytest.mark.parametrize("seconds", [120.0, -1.0])
+def test_what_is_cached_meets_the_tests_that_do_not_execute_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(running, "FOLDER_SECONDS", seconds)
+    cached = "\n\n@cache\ndef edge() -> int:\n    return 7 + 1\n"
+    path = root / "python/warmset/scale/sizes.py"
+    path.write_text(f"from functools import cache\n{SOURCE}{cached}", encoding="utf-8")
+    see = "\n\ndef test_a():\n    edge()\n\n\ndef test_b():\n    assert edge() == 8\n"
+    tests = TESTS.replace("import fits, total", "import edge, fits, total")
+    (root / "tests/python/scale/test_sizes.py").write_text(tests + see, encoding="utf-8")
+    _, made = ran(root, "--sample", "40", "scale")
+    [one] = [one for one in made["mutants"] if one["line"] == 29]
+    if seconds > 0:
+        assert one["by"] == "tests/python/scale/test_sizes.py::test_b"
+    else:
+        assert one["outcome"] == "lived"
+
+
+def test_a_line_that_runs_at_import_is_not_that_of_the_test_which_imports_it_first(
+    root: Path,
+) -> None:
+    first = "def test_first():\n    import warmset.scale.sizes\n\n\n"
+    then = "def test_then():\n    from warmset.scale.sizes import total\n    total([])\n"
+    file = "python/warmset/scale/sizes.py"
+    (root / "tests/python/scale/test_sizes.py").write_text(first + then, encoding="utf-8")
+    assert main(["--record", "tests/python/scale"], root) == 0
+    record = Record(Tree(root))
+    limit = SOURCE.splitlines().index("LIMIT: int | None = 3") + 1
+    assert record.executes(file, limit)
+    assert record.tests_of(file, limit) == set()
+    assert {name.rpartition("_")[2] for name in record.tests_of_file(file)} == {"first", "then"}
 
 
 def test_the_record_finds_lines_again_by_their_text(root: Path) -> None:
