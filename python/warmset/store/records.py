@@ -323,7 +323,7 @@ class Removal:
                 starts, ends = words[1:end:2], words[2:end:2]
                 listed.append(tuple(range(a, b + 1) for a, b in zip(starts, ends, strict=True)))
                 words = words[end:]
-        except (struct.error, IndexError) as error:
+        except (struct.error, IndexError, ValueError) as error:
             raise ValueError(f"payload: expected ranges of ids ({error})") from error
         return cls(what == _BELOW, *listed)
 

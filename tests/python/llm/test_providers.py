@@ -114,6 +114,13 @@ def test_all_of_the_input_counts_whether_it_was_cached_or_not(model_of):
     assert (found.input, found.output) == (321, 4)
 
 
+@pytest.mark.parametrize("kind", ["redacted_thinking", "thinking", "a_newer_kind"])
+def test_blocks_beside_the_text_of_a_message_are_passed_over(model_of, kind):
+    block = {"type": kind, "thinking": "hm", "data": "h", "signature": "s"}
+    model, _ = model_of("anthropic", MESSAGE | {"content": [block, TEXT, block, TEXT]})
+    assert model.ask(Prompt("", "data")).text == "donedone"
+
+
 @pytest.mark.parametrize(
     "reason", ["max_tokens", "model_context_window_exceeded", "pause_turn", "refusal"]
 )

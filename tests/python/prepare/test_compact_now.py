@@ -69,8 +69,8 @@ def test_it_waits_for_nothing_if_it_is_told_not_to(policy, hand):
     memory, log = opened(policy)
     with memory:
         talk(log, 12)
-        assert log.compact_now(wait=False).state == "preparing"
-        assert hand.waited == []
+        told = log.compact_now(wait=False)
+        assert (told.state, told.waited, hand.waited) == ("preparing", 0.0, [])
         assert log.compact_now(wait=False).state == "preparing"
         assert len(hand.tasks) == 1, "one is being written already"
         hand.run()

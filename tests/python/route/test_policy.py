@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -159,6 +160,26 @@ def test_an_outcome_after_its_conversation_was_erased_is_not_stored(tmp_path, ke
         memory.erase(conversation="zebra")
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"zebra" not in stored
+
+
+def test_no_outcome_outlives_a_conversation_that_is_erased_while_it_is_stored(memory, monkeypatch):
+    memory.conversation("c").append({"role": "user", "content": "sales?"})
+    router = Router(memory, specs=[SPEC], policy=Fixed(True, True, False))
+    payload = router.route("report", query="q", conversation="c")
+    look, erasing = outcomes.is_erased, []
+
+    def late(engine, trace):
+        found = look(engine, trace)
+        erasing.append(threading.Thread(target=memory.erase, kwargs={"conversation": "c"}))
+        erasing[0].start()
+        erasing[0].join(0.5)  # it waits until the outcome is stored
+        return found
+
+    monkeypatch.setattr(outcomes, "is_erased", late)
+    router.outcome(payload, 1.0)
+    erasing[0].join(30)
+    assert not erasing[0].is_alive()
+    assert router.outcomes("report") == []
 
 
 def test_an_outcome_still_counts_for_the_fixes_after_its_conversation_was_erased(memory):

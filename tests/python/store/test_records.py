@@ -7,13 +7,15 @@ import pytest
 
 from warmset.errors import InvalidInputError, TooLarge
 from warmset.messages.prefix import Prefix, PrefixHash
-from warmset.native import ColdStore
+from warmset.native import Add, ColdStore, Log, RemoveBelow, RemoveEntries
 from warmset.options import MAX_TURN
 from warmset.store.derived import Derived, derived_draft
 from warmset.store.descriptions import Described, described, description_draft, read_parts, turn_of
 from warmset.store.records import (
     EMBEDDING,
+    REMOVED,
     Identity,
+    Removal,
     TurnMeta,
     VectorMeta,
     as_kept,
@@ -222,3 +224,25 @@ def test_a_description_of_which_a_callable_failed_does_not_count_and_one_of_seve
 )
 def test_parts_of_another_form_are_left_out(payload, parts):
     assert read_parts(payload) == parts
+
+
+def test_a_removal_says_what_it_takes_away():
+    talk = ("t", "c")
+
+    def last(store):
+        *_, one = (Removal.decode(one.payload) for one in store.page(1) if one.kind == REMOVED)
+        return one.below, [id_ for ids in one.entries for id_ in ids]
+
+    with ColdStore.open(None) as store:
+        log = Log(store)
+        ids = [one.id for one in log.write([Add(talk, b"x") for _ in range(4)])]
+        log.write([RemoveEntries(talk, [ids[0], ids[1], ids[3]])])
+        assert last(store) == (False, [ids[0], ids[1], ids[3]])
+        log.write([RemoveBelow(("t",))])
+        assert last(store) == (True, [])
+
+
+def test_a_removal_of_another_form_is_refused():
+    for payload in (b"", b"\x02", b"\2" + bytes(7), b"\1" + bytes(7) + b"\1" + bytes(7)):
+        with pytest.raises(ValueError, match="ranges of ids"):
+            Removal.decode(payload)

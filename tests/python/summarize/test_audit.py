@@ -265,3 +265,9 @@ def test_the_body_of_an_error_is_one_within_a_list_too(body):
 def test_a_long_word_before_a_long_word_is_a_sentence_and_no_file(stem, there):
     assert _is_file(f"{stem}.finally") is there
     assert _is_file(f"{stem}.final")
+
+
+def test_a_word_that_any_turn_has_in_lower_case_is_no_name_where_it_begins_a_sentence():
+    turns = [*said("Harbourmasters agreed at once."), *said("we asked the harbourmasters")]
+    assert not audit(turns, "").lost
+    assert [fact.text for fact in audit(turns[:1], "").lost] == ["Harbourmasters"]

@@ -266,6 +266,14 @@ def test_an_endpoint_may_answer_nonsense(total):
         openai_counter(object(), "the-model").count(MESSAGES)
 
 
+@pytest.mark.parametrize("answer", [{"other": 1}, {"input_tokens": None}])
+def test_an_endpoint_that_counts_nothing_is_named_by_what_is_missing(answer):
+    client = Client()
+    client.count_tokens = lambda **_: answer
+    with pytest.raises(CountError, match="has no input_tokens"):
+        anthropic_counter(client, "the-model").count(MESSAGES)
+
+
 def test_an_endpoint_may_answer_a_mapping():
     client = Client()
     client.count_tokens = lambda **_: {"input_tokens": 12}

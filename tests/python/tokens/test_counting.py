@@ -97,8 +97,22 @@ def test_models_are_known_by_the_longest_prefix(model, encoding, exact):
     assert (counted, counted.exact) == (count_tokens(text, encoding=encoding), exact)
 
 
+WINDOWS = {
+    8_192: {"gpt-4"},
+    16_385: {"gpt-3.5-turbo"},
+    128_000: {"gpt-4-turbo", "gpt-4o"},
+    131_072: {"gpt-oss"},
+    200_000: {"o1", "o3", "o4-mini", "claude-3-5", "claude-3-7"}
+    | {f"claude-{name}-4" for name in ("haiku", "opus", "sonnet")},
+    400_000: {"gpt-5"},
+    1_047_576: {"gpt-4.1"},
+}
+"""Context windows, in tokens, as the providers' pages of models have them."""
+
+
 def test_the_table_of_models():
-    assert all(model.window > 8_000 for model in MODELS.values())
+    windows = {name: model.window for name, model in MODELS.items()}
+    assert windows == {name: window for window, names in WINDOWS.items() for name in names}
     assert {model.encoding for model in MODELS.values()} == {*ENCODINGS, "estimate"}
     for name, model in MODELS.items():
         assert count_tokens("x y", model=name) == count_tokens("x y", encoding=model.encoding)

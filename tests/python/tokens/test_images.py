@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from warmset import count_tokens
 from warmset.tokens import PER_IMAGE, image_size, image_tokens, message_tokens
-from warmset.tokens.images import _fitted
+from warmset.tokens.images import _FORMULAS, _fitted
 
 
 def png(width, height):
@@ -206,3 +206,44 @@ def test_the_error_tells_of_images_of_unknown_size():
 def test_an_image_that_is_scaled_to_the_edge_may_fit_the_budget():
     assert _fitted((4096, 64), 1536, 2048) == 64
     assert _fitted((2048, 64), 1536, 2048) == 128
+
+
+PUBLISHED = {
+    "claude": (1_369, 4_740, 4_740),
+    "claude-2": (1_369, 1_564, 1_564),
+    "claude-3": (1_369, 1_564, 1_564),
+    "claude-haiku-4": (1_369, 1_564, 1_564),
+    "claude-opus-4": (1_369, 1_564, 1_564),
+    "claude-opus-4-7": (1_369, 4_740, 4_740),
+    "claude-opus-4-8": (1_369, 4_740, 4_740),
+    "claude-sonnet-4": (1_369, 1_564, 1_564),
+    "computer-use-preview": (581, 581, 65),
+    "gemini": (1_120, 1_120, 280),
+    "gemini-1": (1_032, 6_192, 6_192),
+    "gemini-2": (1_032, 6_192, 6_192),
+    "gpt": (1_229, 14_100, 231),
+    "gpt-4": (765, 765, 85),
+    "gpt-4.1-mini": (1_659, 2_353, 312),
+    "gpt-4.1-nano": (2_520, 3_572, 473),
+    "gpt-4o-mini": (25_501, 25_501, 2_833),
+    "gpt-5": (630, 630, 70),
+    "gpt-5-mini": (1_659, 2_353, 312),
+    "gpt-5-nano": (2_520, 3_572, 473),
+    "gpt-5.4": (1_229, 2_942, 231),
+    "gpt-5.4-mini": (1_659, 2_353, 312),
+    "gpt-5.4-nano": (2_520, 3_572, 473),
+    "gpt-5.5": (1_229, 11_868, 231),
+    "gpt-5.6": (1_229, 14_100, 231),
+    "o1": (675, 675, 75),
+    "o3": (675, 675, 75),
+    "o4-mini": (1_762, 2_498, 331),
+}
+"""Tokens of 1024 x 1024 pixels, of 4000 x 3000, and of these with detail "low"."""
+
+
+def test_the_table_of_formulas_has_what_is_published():
+    assert PUBLISHED.keys() == _FORMULAS.keys()
+    for model, tokens in PUBLISHED.items():
+        asked = (((1_024, 1_024), "auto"), ((4_000, 3_000), "auto"), ((4_000, 3_000), "low"))
+        found = [image_tokens(size, model=model, detail=detail) for size, detail in asked]
+        assert found == [(one, True) for one in tokens], model

@@ -279,6 +279,9 @@ def test_texts_that_need_many_tokens_stay_within_the_limit(memory, limit):
         tools("turns", conversation="odd")
         tools("context_compact", conversation="odd")
     tools("memory_fetch", ids=[1, 2, 3, 4, *(f"x{at}" * 20 for at in range(3))])
+    unknown = [f"x{at}y" * 12 for at in range(11)]
+    made = tools("memory_fetch", ids=[1, *unknown])
+    assert made["missing"] == unknown
 
 
 @pytest.mark.parametrize(
