@@ -170,8 +170,8 @@ class Record:
     def tests_of(self, file: str, line: int) -> set[str]:
         """Return the tests that execute a line, or else those that execute its function.
 
-        What stands in no function runs once, in whichever test imports the file first: there are
-        none then.
+        What stands in no function runs once, in whichever test imports the file first, and what is
+        cached in whichever calls it first: there are none then.
         """
         lines = self._lines_of(file)
         first, last = _function_around(self.tree.read(file), line)
@@ -221,11 +221,19 @@ def _moves(old: str, new: str) -> dict[int, int]:
 
 
 def _function_around(text: str, line: int) -> tuple[int, int]:
-    """Return the first and last line of the innermost function around a line; (1, 0) for none."""
+    """Return the first and last line of the innermost function around a line.
+
+    (1, 0) for none, and for one whose result is cached: it runs in the first test that calls it.
+    """
     around = [
-        (node.lineno, node.end_lineno or node.lineno)
+        node
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
-    return max(around, default=(1, 0))
+    if not around:
+        return 1, 0
+    inner = max(around, key=lambda node: node.lineno)
+    if any("cache" in ast.unparse(one) for one in inner.decorator_list):
+        return 1, 0
+    return inner.lineno, inner.end_lineno or inner.lineno
