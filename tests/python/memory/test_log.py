@@ -369,7 +369,7 @@ def threads(heard, monkeypatch):
         [indexer] = heard.wait_for("failed", "thread")
         assert (indexer.worker, indexer.error) == ("warmset-indexer", "RuntimeError")
         assert indexer.levelno == logging.ERROR
-        memory._engine.indexer._thread.join(30)
+        assert memory._engine.indexer._background.join(30)
         memory.close(timeout=0)
         assert Threads().start(ends).wait(30)
         [other] = heard.named("failed", "thread")[1:]
