@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,15 @@ from hypothesis import given, strategies as st
 
 from tests.mutants.chosen import MIN_SECONDS, MOST, SECONDS, choose
 from tests.mutants.equivalent import Equivalent
-from tests.mutants.lists import each, part
+from tests.mutants.lists import each, mistakes, part
 from tests.mutants.mutant import Mutant, Result
 from tests.mutants.operators import mutants_of, operators
 from tests.mutants.removals import REMOVALS
 from tests.mutants.report import below, score
 from tests.mutants.rust import _outcomes, is_core, rust_sample
-from tests.mutants.tree import room_of
+from tests.mutants.tree import Tree, room_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.mutants.mutant import Outcome
 
 
@@ -261,3 +260,10 @@ def test_what_cargo_mutants_says_is_read_as_it_comes(tmp_path: Path) -> None:
     assert [read[name].outcome for name in wanted] == ["found", "lived", "timeout", "unviable"]
     assert read["a"].seconds == 3.5
     assert read["b"].shown() == "-a\n+b"
+
+
+def test_every_mistake_of_the_lists_fits_the_sources() -> None:
+    """A list that no longer fits tries nothing."""
+    tree = Tree(Path(__file__).resolve().parents[3])
+    wrong = [one.what for one in mistakes(tree) if one.mutant(tree)[1] != 1]
+    assert not wrong
