@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tests.mutants.tree import Tree
 
 START_SECONDS = 60.0  # that pytest may take to start, on a busy machine
+SIGNATURES = "tests/python/house/test_signatures.py"
 FOLDER_SECONDS = 120.0  # worth of tests of a folder that what lived meets as a whole
 SLOWER = 10.0  # times as long as recorded that tests may take; then the mutant counts as a time-out
 
@@ -154,7 +155,7 @@ class Run:
         If a mutant lives the first of them, it meets others. The folder follows where it is not
         recorded, where no test is seen to execute the line, which runs at import or in another
         process, and where it takes little time: what is cached is executed by one test alone, and
-        seen by others.
+        seen by others. What users can call is compared last, which no record knows of.
         """
         tried: Result | None = None
         met: list[str] = []
@@ -170,6 +171,8 @@ class Run:
         whole = not seen or record.worth(folder) <= FOLDER_SECONDS
         if tried is None or (tried.outcome == "lived" and own and whole):
             tried = _after(tried, bench.try_one(mutant, Suite(arguments=(folder,))))
+        if tried.outcome == "lived" and (self.tree.root / SIGNATURES).exists():
+            tried = _after(tried, bench.try_one(mutant, Suite(arguments=(SIGNATURES,))))
         return tried
 
     @staticmethod

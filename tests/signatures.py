@@ -1,0 +1,83 @@
+"""What users can call, as text: `python -m tests.signatures`, after a change that is meant.
+
+Each public name with its parameters, their defaults and how they are given; of a dataclass also how
+its fields compare and print. A change of the text is a change of the API, and belongs into the
+changelog.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLACE = Path(__file__).parent / "fixtures" / "signatures.txt"
+ROOMS = (
+    *("warmset", "warmset.native", "warmset.pick", "warmset.summarize", "warmset.embed"),
+    *("warmset.messages", "warmset.tokens", "warmset.errors", "warmset.testing", "warmset.tools"),
+    *("warmset.compact", "warmset.evict", "warmset.items", "warmset.route", "warmset.money"),
+)
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+USUAL = {"init": True, "repr": True, "compare": True, "hash": None}
+
+
+def lines() -> Iterator[str]:
+    """Yield a line for everything that is public."""
+    for room in ROOMS:
+        module = importlib.import_module(room)
+        for name in sorted(module.__all__):
+            yield from _lines_of(f"{room}.{name}", getattr(module, name))
+
+
+def _lines_of(name: str, one: Any) -> Iterator[str]:
+    if not callable(one):
+        shown = one if isinstance(one, str | int | float | tuple | frozenset) else type(one)
+        yield f"{name} = {_plain(sorted(shown) if isinstance(shown, frozenset) else shown)}"
+        return
+    yield f"{name}{_signature(one)}"
+    if not isinstance(one, type):
+        return
+    if dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            flags = {flag: getattr(field, flag) for flag in USUAL}
+            if flags != USUAL:
+                yield f"{name}.{field.name}: {flags}"
+    for member in sorted(dir(one)):
+        value = inspect.getattr_static(one, member)
+        inner = getattr(one, member, None)
+        if member.startswith("_") or not str(getattr(inner, "__module__", "")).startswith(
+            "warmset"
+        ):
+            continue
+        if isinstance(value, property):
+            yield f"{name}.{member}"
+        elif callable(inner):
+            kind = type(value).__name__
+            kind = f"{kind} " if kind in {"classmethod", "staticmethod"} else ""
+            yield f"{kind}{name}.{member}{_signature(inner)}"
+
+
+def _signature(one: Any) -> str:
+    try:
+        return _plain(inspect.signature(one))
+    except ValueError:  # of the core, or of an exception
+        return "(…)"
+
+
+def _plain(one: object) -> str:
+    return ADDRESS.sub("", str(one))
+
+
+def main() -> None:
+    """Write the file."""
+    PLACE.write_text("\n".join(lines()) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
