@@ -7,6 +7,7 @@ import logging
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 
 from warmset.embed import MiniLM, artifact, graph, quantise, safetensors, weights as weights_module
@@ -69,6 +70,24 @@ def test_quantising_leaves_the_root_logger_alone(weights, tmp_path):
         assert root.handlers == []
     finally:
         root.handlers[:] = kept
+
+
+def test_products_with_weights_are_of_bytes_with_a_scale_for_each_column(weights, tmp_path):
+    model = graph.build(safetensors.read(weights.tensors))
+    known = {one.name for one in model.graph.initializer}
+    products = [one for one in model.graph.node if one.op_type == "MatMul"]
+    weighed = [one for one in products if one.input[1] in known]
+    assert 0 < len(weighed) < len(products), "attention multiplies what no weight is"
+    quantise.quantise(model, tmp_path / "x.onnx", reduced_range=False)
+    made = onnx.load(tmp_path / "x.onnx").graph
+    kinds = [one.op_type for one in made.node]
+    assert kinds.count("MatMulInteger") == len(weighed)
+    assert kinds.count("MatMul") == len(products) - len(weighed)
+    columns = {one.name: one.dims[1] for one in made.initializer if one.name.endswith("_quantized")}
+    scales = {one.name: list(one.dims) for one in made.initializer if one.name.endswith("_scale")}
+    assert len(columns) == len(weighed)
+    for name, width in columns.items():
+        assert scales[name.replace("_quantized", "_scale")] == [width]
 
 
 def test_a_model_that_cannot_be_loaded_says_how_to_mend_it(weights, tmp_path, monkeypatch):

@@ -158,6 +158,7 @@ def test_malformed_messages_are_refused(message, why):
 def test_strict_alternation_is_a_predicate_of_its_own():
     assert not list(a1_roles_alternate([USER, SAID, USER]))
     assert [one.index for one in a1_roles_alternate([SAID, USER, USER, SAID])] == [0, 2]
+    assert [one.index for one in a1_roles_alternate([USER, USER])] == [1]
     assert not list(a1_roles_alternate(alternate([USER, USER, SAID, SAID])))
 
 

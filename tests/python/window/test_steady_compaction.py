@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from compacted_agent import COMPACTED, DIALECTS, LINE, TOOLS, Agent
 from preparing import process
 
 from warmset import Memory
+from warmset.prepare.compactions import _read
 
 
 @pytest.fixture(params=DIALECTS)
@@ -137,6 +140,25 @@ def test_another_process_sees_a_compaction_that_is_the_next_record_of_all(dialec
     assert agent.policy.counters.adopted == 1
     agent.memory.close()
     other.close()
+
+
+def test_a_stored_compaction_of_another_form_is_none(agent):
+    agent.until_asked()
+    agent.hand.run()
+    engine = agent.memory._engine
+    ledger = engine.ledger("default", "log")
+    there = [one for id_ in range(1, 10_000) if (one := engine.derived.get(id_)) is not None]
+    [(made, read)] = [(one, read) for one in there if (read := _read(engine, ledger, one))]
+    assert (read.id, read.tokens, read.spent) == (made.id, made.fields["tokens"], 99)
+    for name in ("mark", "behind", "tokens", "before", "spent"):
+        rest = {key: value for key, value in made.fields.items() if key != name}
+        for fields in (rest, {**rest, name: None}, {**rest, name: "x"}, {**rest, name: []}):
+            assert _read(engine, ledger, replace(made, fields=fields)) is None, fields
+    for count in (0, len(ledger.history.path) + 1):
+        fields = {**made.fields, "mark": count}
+        assert _read(engine, ledger, replace(made, fields=fields)) is None
+    for other in ({"sources": ()}, {"sources": made.sources[::-1]}, {"id": 10**9}, {"id": 1}):
+        assert _read(engine, ledger, replace(made, **other)) is None, other
 
 
 def test_another_process_uses_the_compaction_and_goes_on_behind_it(dialect, tmp_path):
