@@ -428,9 +428,8 @@ def test_the_file_is_written_by_a_thread_when_it_lacks_many_turns(path, tmp_path
             log.append(talk(1, 400 + n))
         memory.search("a boat")  # what waits for a search is indexed
         log.append(talk(1, 430))
-        thread = memory._engine.index._thread
-        assert thread is not None
-        thread.join(60)
+        assert memory._engine.index._background._thread is not None
+        assert memory._engine.index._background.join(60)
         assert index_of(memory)["saved"] > index_of(memory)["covered"] > 0
         shutil.copytree(path, tmp_path / "as it is")
     same(tmp_path / "as it is", tmp_path)

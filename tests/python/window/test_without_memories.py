@@ -11,11 +11,12 @@ import pytest
 from warmset import Memory
 
 BEFORE = {
-    "jit": "5576efc741001cf612957a93",
+    "jit": "6d47f9e73771e6d12a697146",
     "steady": "b6a6ec23c28b843491db638d",
     "recency": "94b5ed732037797942706456",
 }
-"""Hashes of the windows below, made by the version before memories reached windows."""
+"""Hashes of the windows below: what the version before memories reached windows makes of the same
+words of turns, of which the number of the day is not one any more."""
 
 
 def recorded():
