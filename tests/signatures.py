@@ -11,6 +11,7 @@ import dataclasses
 import importlib
 import inspect
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,7 @@ def lines() -> Iterator[str]:
 
 def _lines_of(name: str, one: Any) -> Iterator[str]:
     if not callable(one):
-        shown = one if isinstance(one, str | int | float | tuple | frozenset) else type(one)
-        yield f"{name} = {_plain(sorted(shown) if isinstance(shown, frozenset) else shown)}"
+        yield from _value(name, one)
         return
     yield f"{name}{_signature(one)}"
     if not isinstance(one, type):
@@ -61,6 +61,15 @@ def _lines_of(name: str, one: Any) -> Iterator[str]:
             kind = type(value).__name__
             kind = f"{kind} " if kind in {"classmethod", "staticmethod"} else ""
             yield f"{kind}{name}.{member}{_signature(inner)}"
+
+
+def _value(name: str, one: Any) -> Iterator[str]:
+    if isinstance(one, Mapping):
+        told = all("<" not in str(value) for value in one.values())
+        yield from (f"{name}[{key!r}] = {one[key] if told else type(one[key])}" for key in one)
+        return
+    shown = one if isinstance(one, str | int | float | tuple | frozenset) else type(one)
+    yield f"{name} = {_plain(sorted(shown) if isinstance(shown, frozenset) else shown)}"
 
 
 def _signature(one: Any) -> str:
