@@ -271,3 +271,8 @@ def test_a_word_that_any_turn_has_in_lower_case_is_no_name_where_it_begins_a_sen
     turns = [*said("Harbourmasters agreed at once."), *said("we asked the harbourmasters")]
     assert not audit(turns, "").lost
     assert [fact.text for fact in audit(turns[:1], "").lost] == ["Harbourmasters"]
+
+
+@pytest.mark.parametrize("before", ["and/or", "n/a", "i.e.", "etc."])
+def test_what_is_no_fact_hides_none_behind_it(before):
+    assert ("number", "12 ms") in lost(f"it was {before} it took 12 ms in all")
