@@ -133,9 +133,11 @@ def test_an_outcome_is_stored_once_with_its_chances(memory):
 def test_outcomes_stay_in_their_order_and_the_oldest_make_room(memory, monkeypatch):
     monkeypatch.setattr(outcomes, "MOST", 3)
     router = Router(memory, specs=[SPEC], policy=Fixed(True, True, False))
-    for number in "54321":
-        router.outcome(router.route("report", query=number), int(number) / 10)
-    assert [one.reward for one in router.outcomes("report")] == [0.3, 0.2, 0.1]
+    given = [0.5, 0.4, 0.3, 0.2, 0.1]
+    for count, reward in enumerate(given, 1):
+        router.outcome(router.route("report", query=f"{reward}"), reward)
+        left = [one.reward for one in router.outcomes("report")]
+        assert left == given[max(count - 3, 0) : count]
 
 
 @pytest.mark.parametrize("encryption", [None, "keys"])
