@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import tool_pages
 
+from tests.signatures import ROOMS
 from warmset import errors, evict, options, route
 from warmset.cli.app import COMMANDS, application
 from warmset.compact import CompactWeights
@@ -210,23 +211,6 @@ def test_fixed_numbers_are_those_of_the_code():
 
 
 # --- public names ---------------------------------------------------------------------------------
-
-ROOMS = (
-    "warmset",
-    "warmset.pick",
-    "warmset.summarize",
-    "warmset.embed",
-    "warmset.messages",
-    "warmset.tokens",
-    "warmset.errors",
-    "warmset.native",
-    "warmset.testing",
-    "warmset.tools",
-    "warmset.route",
-    "warmset.compact",
-    "warmset.evict",
-    "warmset.money",
-)
 
 
 @pytest.mark.parametrize("room", ROOMS)

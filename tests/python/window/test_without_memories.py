@@ -15,8 +15,8 @@ BEFORE = {
     "steady": "b6a6ec23c28b843491db638d",
     "recency": "94b5ed732037797942706456",
 }
-"""Hashes of the windows below: what the version before memories reached windows makes of the same
-words of turns, of which the number of the day is not one any more."""
+"""Hashes of the windows below, made by the version before memories reached windows; that of "jit"
+anew when the number of the day ceased to be a word of a turn."""
 
 
 def recorded():
