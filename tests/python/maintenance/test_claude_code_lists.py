@@ -180,6 +180,19 @@ def test_going_back_begins_a_branch(tmp_path):
     assert contents(memory) == ["One.", [text("Uno.")], "Three."]
 
 
+def test_going_back_to_a_line_that_says_nothing_begins_a_branch_there(tmp_path):
+    talk = ClaudeCode()
+    talk.user("One.")
+    talk.reply("m1", text("Uno."))
+    end = talk.line(type="system", subtype="turn_duration", durationMs=88947)
+    talk.user("Two.")
+    talk.reply("m2", text("Dos."))
+    talk.user("Two, but better.", parentUuid=end)
+    memory, report = imported(talk, tmp_path)
+    assert contents(memory) == ["One.", [text("Uno.")], "Two, but better."]
+    assert (report.messages, report.unplaced) == (5, 0)
+
+
 def test_parallel_calls_are_no_branches(tmp_path):
     talk = ClaudeCode()
     talk.user("Both.")

@@ -236,13 +236,15 @@ def test_what_cannot_be_stored_is_chosen_anew(tmp_path, monkeypatch, caplog):
     assert Picker.times == 2
 
 
-def test_a_reader_chooses_and_stores_nothing(tmp_path):
+def test_a_reader_chooses_and_stores_nothing(tmp_path, caplog):
     first(tmp_path)
     with opened(tmp_path) as memory:
         memory.conversation("c").append([said("assistant", "9."), said("user", "And quay 4?")])
-    with opened(tmp_path, mode="read") as memory:
+    with opened(tmp_path, mode="read") as memory, caplog.at_level(logging.WARNING):
         assert window(memory).report.active
         assert len(records(memory)) == 1
+        memory.conversations()  # what was noted under the lock is logged at the next call
+    assert caplog.records == [], "it does not try, either"
 
 
 def test_old_choices_leave_the_files_with_an_erasure(tmp_path):
