@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import checked_locks  # noqa: F401 - before anything of warmset
@@ -14,7 +16,9 @@ from hypothesis import settings
 
 from warmset.embed import weights as weights_module
 from warmset.errors import ModelMissing
+from warmset.native import ColdStore
 from warmset.prepare import PreparedCompaction
+from warmset.store import options as store_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,6 +64,13 @@ def busy_interpreter() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores that are opened wait a moment for another process's lock, in place of two seconds."""
+    hasty = SimpleNamespace(open=partial(ColdStore.open, lock_wait=0.05))
+    monkeypatch.setattr(store_options, "ColdStore", hasty)
 
 
 @pytest.fixture

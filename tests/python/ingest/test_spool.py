@@ -10,6 +10,8 @@ from busy import held_elsewhere
 from warmset import Memory
 from warmset.receipts import Spooled
 
+pytestmark = pytest.mark.usefixtures("impatient")
+
 
 def said(*texts):
     return [{"role": "user", "content": text} for text in texts]
