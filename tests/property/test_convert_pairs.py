@@ -8,7 +8,8 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from hypothesis import given, strategies as st
+from fitting import cases
+from hypothesis import given, settings, strategies as st
 from provider_marks import MARKERS, enriched, marked
 
 from warmset.messages import convert, facts, validate
@@ -16,6 +17,7 @@ from warmset.testing import random_history
 
 PAIRS = list(permutations(MARKERS, 2))
 RANDOM = st.randoms(use_true_random=False, note_method_calls=False)
+few = settings(max_examples=cases(20, 5_000))
 pairs = pytest.mark.parametrize(("source", "target"), PAIRS)
 
 
@@ -48,6 +50,7 @@ def said(messages, dialect):
 
 
 @pairs
+@few
 @given(rng=RANDOM)
 def test_metadata_changes_nothing_of_a_conversion(source, target, rng):
     plain = conversation(source, rng)
@@ -78,6 +81,7 @@ def without_references(plain, source, target, given_messages):
 
 
 @pairs
+@few
 @given(rng=RANDOM)
 def test_what_both_can_hold_stays_the_same_there_and_back(source, target, rng):
     given_messages = marked(conversation(source, rng), source, rng)
@@ -91,6 +95,7 @@ def test_what_both_can_hold_stays_the_same_there_and_back(source, target, rng):
 
 
 @pairs
+@few
 @given(rng=RANDOM)
 def test_dropped_content_leaves_a_valid_list(source, target, rng):
     plain = conversation(source, rng)

@@ -92,7 +92,7 @@ def disagreements(dialect, seeds):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_fit_is_the_oracles_answer(dialect):
-    count = cases(250, 100_000)
+    count = cases(120, 100_000)
     answers = in_shards(partial(disagreements, dialect), count)
     refused = sum(number for _, number in answers)
     print(f"{dialect}: {count} conversations, {6 * count} cases, {refused} refused")

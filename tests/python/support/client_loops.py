@@ -15,7 +15,7 @@ from provider_servers import AnthropicServer, ChatServer, ResponsesServer
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 
-TURNS = cases(80, 300)
+TURNS = cases(50, 300)
 SYSTEM = "You count what is on the shelves. Use the tool."
 SCHEMA = {"type": "object", "properties": {"at": {"type": "integer"}}}
 FUNCTION = {

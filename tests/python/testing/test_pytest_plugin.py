@@ -13,6 +13,7 @@ import pytest
 import warmset
 
 ROOT = Path(__file__).resolve().parents[3]
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 FIVE_LINES = """
 import pytest
@@ -53,7 +54,10 @@ def test_nothing_is_imported():
 
 @pytest.fixture
 def run(tmp_path):
-    """Run pytest on a file as a user has it, with warmset installed as pip installs it."""
+    """Run pytest on a file as a user has it, with warmset installed as pip installs it.
+
+    The other plugins that are installed here are left out, as they take seconds, if not asked for.
+    """
     entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     info = tmp_path / "site" / "plugin-0.dist-info"
     info.mkdir(parents=True)
@@ -61,7 +65,7 @@ def run(tmp_path):
     lines = [f"{name} = {place}" for name, place in entry["pytest11"].items()]
     info.joinpath("entry_points.txt").write_text("\n".join(["[pytest11]", *lines]) + "\n")
 
-    def run(code, *options):
+    def run(code, *options, others=False):
         (tmp_path / "test_it.py").write_text(code)
         (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -W error\n")
         path = os.pathsep.join([str(tmp_path / "site"), str(Path(warmset.__file__).parents[1])])
@@ -72,13 +76,12 @@ def run(tmp_path):
                 "pytest",
                 "-p",
                 "no:cacheprovider",
-                "-p",
-                "no:asyncio",
+                *(["-p", "no:asyncio"] if others else ["-p", "warmset"]),
                 *options,
                 "test_it.py",
             ],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, **({} if others else ALONE)},
             capture_output=True,
             text=True,
             check=False,
@@ -131,5 +134,5 @@ def test_requests_that_change_what_stood_before_fail_with_the_place(run):
 
 
 def test_whoever_uses_none_of_it_imports_none_of_it(run):
-    code, out = run(OTHERS)
+    code, out = run(OTHERS, others=True)
     assert (code, "1 passed" in out) == (0, True), out

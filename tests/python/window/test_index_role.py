@@ -7,6 +7,7 @@ import re
 
 import pytest
 from compacted_agent import DIALECTS, Agent
+from fitting import cases
 from preparing import process
 
 from warmset import Memory, validate
@@ -286,7 +287,7 @@ def test_a_providers_compaction_takes_them_along(dialect):
     with agent.memory:
         agent.hand.ends_in = 1.0
         seen = 0
-        for number in range(120):
+        for number in range(cases(70, 120)):
             agent.ask(words=2)
             calls = agent.provider.rng.choice((0, 0, 1, 3))
             for step in range(calls + 1):
@@ -299,6 +300,6 @@ def test_a_providers_compaction_takes_them_along(dialect):
                 agent.send(made, calls=step < calls)
                 if agent.hand.tasks and agent.provider.rng.random() < 0.5:
                     agent.hand.run()
-        assert seen > 20 or dialect == "responses"
-        assert agent.policy.counters.applied >= 3
+        assert seen > 12 or dialect == "responses"
+        assert agent.policy.counters.applied >= 2
         assert (agent.provider.dropped, agent.oracle.unequal) == (0, 0)

@@ -13,7 +13,7 @@ from warmset.messages import accept, detect, repair
 
 genai = pytest.importorskip("google.genai", reason="the package google-genai is not installed")
 
-TURNS = cases(120, 300)
+TURNS = cases(60, 300)
 BUDGET = 1_500
 LOOK = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 READ = {**LOOK, "name": "read_file"}

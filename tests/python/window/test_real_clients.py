@@ -150,13 +150,13 @@ def test_parsed_replies_go_back_without_what_the_client_added(httpserver, conver
 
 
 def test_a_stored_chain_takes_what_is_new_alone(httpserver, conversation):
-    """Every request names the response before it; every fiftieth begins anew from a window."""
+    """Every request names the response before it; every twentieth begins anew from a window."""
     loop = Responses(httpserver)
     new = [*loop.first, asked(0)]
     before = {}
     for turn in range(1, TURNS + 1):
         conversation.append(new)
-        if turn % 50 == 0:
+        if turn % 20 == 0:
             before = {}
             new = conversation.window(budget=BUDGET, mode="recency", recent=2).messages
         sent = repair(new, dialect="responses", continues=bool(before))
