@@ -325,3 +325,27 @@ def test_a_message_keeps_its_hash_whatever_is_in_it(memory):
     new = said("assistant", "Four.")
     conversation.sync([*window.messages, new])
     assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, new]
+
+
+def marked(content):
+    """A message with a cache mark, as a caller sends it."""
+    block = {"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}
+    return {"role": "user", "content": [block]}
+
+
+def marks(conversation):
+    """Return which messages of the whole list have a cache mark."""
+    made = conversation.window(budget=100_000, mode="full").messages
+    return [at for at, one in enumerate(made) if "cache_control" in str(one)]
+
+
+def test_marks_of_what_a_window_left_out_are_those_of_the_list_before(memory):
+    conversation, history = memory.conversation("talk"), talk(system=None)
+    conversation.sync(history)
+    conversation.sync([*history[:10], marked(history[10]["content"]), *history[11:]])
+    assert marks(conversation) == [10]
+    window = conversation.window(budget=1_500, mode="recency")
+    assert not any("Question 5 " in str(one) for one in window.messages)
+    synced = conversation.sync([*window.messages, said("assistant", "Four.")])
+    assert synced.recognised == len(window.messages)
+    assert marks(conversation) == [10]
