@@ -108,14 +108,18 @@ class Memory:
         _check_path(path)
         made = MemoryOptions(**given)
         embedder = _embedder(made.embedder)
-        share = engine.lease(
+        leasing = engine.Leasing(
             path,
             embedder=embedder,
             opening=opening,
             encoding=made.encoding,
             describers=made.describers(),
         )
-        return cls(engine.Handle(share, made.tenant, made.redactor()), made)
+        try:
+            return cls(engine.Handle(leasing.lease(), made.tenant, made.redactor()), made)
+        except BaseException:
+            leasing.give_back()
+            raise
 
     @classmethod
     @spelled_out(MemoryOptions, StoreOptions)

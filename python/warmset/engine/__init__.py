@@ -7,7 +7,7 @@ from warmset._support.lazy import lazy
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
-    from warmset.engine.leases import Lease, lease
+    from warmset.engine.leases import Lease, Leasing
     from warmset.engine.redaction import Redactor
     from warmset.engine.stats import figures
 
@@ -15,9 +15,9 @@ __all__ = [
     "Engine",
     "Handle",
     "Lease",
+    "Leasing",
     "Redactor",
     "figures",
-    "lease",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
@@ -26,7 +26,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         {
             "engine": ["Engine"],
             "handle": ["Handle"],
-            "leases": ["Lease", "lease"],
+            "leases": ["Lease", "Leasing"],
             "redaction": ["Redactor"],
             "stats": ["figures"],
         },

@@ -56,6 +56,7 @@ class Engine(Library):
         opening: How the store is opened.
         encoding: The vocabulary that tokens are counted with.
         describers: The callables that describe turns, if there are any.
+        born: Is called with the engine before anything is opened, for whoever has to `abandon` it.
 
     Raises:
         StoreError: The store could not be opened.
@@ -70,7 +71,9 @@ class Engine(Library):
         opening: StoreOptions,
         encoding: str,
         describers: Describers | None = None,
+        born: Callable[[Engine], object] = lambda _engine: None,
     ) -> None:
+        born(self)
         started = time.perf_counter()
         super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
         self.describing: DescribeQueue | None = None
@@ -83,13 +86,9 @@ class Engine(Library):
         self.index = IndexFile(self, self.follow_all)
         self._follower = Follower(self, self.index)
         self.ledgers.otherwise(self._follower.read_again)
-        try:
-            with self.lock:
-                self._follower.start()
-                conversations = len(self.ledgers.outlines())
-        except BaseException:
-            self.store.close()
-            raise
+        with self.lock:
+            self._follower.start()
+            conversations = len(self.ledgers.outlines())
         self.notices.note_store(
             logging.DEBUG,
             "opened",
@@ -485,6 +484,16 @@ class Engine(Library):
             if not self.is_forked():  # a thread of a fork's parent may have held the lock
                 with self.lock:
                     self.release()
+
+    def abandon(self) -> None:
+        """Close what is there after an opening that was cut off anywhere; nothing is waited for."""
+        had = self.__dict__
+        for attached in list(had.get("attached", {}).values()):
+            attached.close(0.0)
+        if had.get("indexer") is not None:
+            had["indexer"].end()
+        if had.get("store") is not None:
+            had["store"].close()
 
     def must_write(self) -> None:
         """Refuse what changes files, before the store itself is asked to.

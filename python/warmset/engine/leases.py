@@ -101,15 +101,11 @@ class Lease:
         self.engine.close(timeout)
 
 
-def lease(
-    path: str | PathLike[str] | None,
-    *,
-    embedder: Embedder | None,
-    opening: StoreOptions,
-    encoding: str,
-    describers: Describers | None = None,
-) -> Lease:
-    """Share the engine of a path, or open it.
+class Leasing:
+    """One lease of the engine of a path, and all that its opening has opened so far.
+
+    Wherever Ctrl-C or an error cuts it off, `give_back` leaves nothing open: no lock of a store,
+    and no thread.
 
     Args:
         path: The store's directory; None makes an engine of its own in memory.
@@ -117,45 +113,83 @@ def lease(
         opening: How the store is opened.
         encoding: The vocabulary that tokens are counted with.
         describers: The callables that describe turns; none takes those that are in use.
-
-    Returns:
-        A share.
-
-    Raises:
-        InvalidInputError: The path is open in this process with another embedder or encoding, or
-            its store with other options.
-        EmbedderError: Functions of one name had to be compared by their vectors, and one failed.
-        StoreError: The store could not be opened.
     """
-    if path is None:
-        made = _lease(None, None, embedder, opening, encoding, describers)
-    else:
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None,
+        *,
+        embedder: Embedder | None,
+        opening: StoreOptions,
+        encoding: str,
+        describers: Describers | None = None,
+    ) -> None:
+        self._path = path
+        self._embedder = embedder
+        self._opening = opening
+        self._encoding = encoding
+        self._describers = describers
+        self._place: tuple[str, _Place] | None = None
+        self._made: list[Engine] = []
+        self._share: Lease | None = None
+
+    def lease(self) -> Lease:
+        """Share the engine of the path, or open it; whatever is raised, then call `give_back`.
+
+        Raises:
+            InvalidInputError: The path is open in this process with another embedder or encoding,
+                or its store with other options.
+            EmbedderError: Functions of one name had to be compared by their vectors, and one
+                failed.
+            StoreError: The store could not be opened.
+        """
+        share = self._opened() if self._path is None else self._shared(self._path)
+        share.engine.notices.tell()
+        return share
+
+    def give_back(self) -> None:
+        """Close what was opened, or give the share back; nothing is waited for."""
+        if self._share is not None:
+            self._share.release(0.0)
+            return
+        for engine in self._made:
+            engine.abandon()
+        if self._place is not None:
+            _leave(*self._place)
+
+    def _shared(self, path: str | PathLike[str]) -> Lease:
         name = os.fspath(path)
         real = os.path.realpath(name) if name else name
-        place = _visit(real)
-        try:
-            with place.lock:
-                first = place.first
-                if first is None:
-                    made = _lease(path, (real, place), embedder, opening, encoding, describers)
-                    place.first, place.shares = made, 1
-                else:
-                    _same(first.engine, embedder, opening, encoding)
-                    _same_describers(first.engine, describers)
-                    made = Lease(first.engine, first.vectors, (real, place))
-                    place.shares += 1
-        except BaseException:
-            _leave(real, place)
-            raise
-    made.engine.notices.tell()
-    return made
+        with _registry:
+            place = _places.get(real) or _Place()
+            # With no call between: Ctrl-C changes all of them, or none.
+            _places[real] = place
+            place.visitors += 1
+            self._place = real, place
+        with place.lock:
+            first = place.first
+            if first is None:
+                share = self._opened()
+                place.first, place.shares, self._share = share, 1, share
+            else:
+                _same(first.engine, self._embedder, self._opening, self._encoding)
+                _same_describers(first.engine, self._describers)
+                share = Lease(first.engine, first.vectors, self._place)
+                place.shares += 1
+                self._share = share
+        return share
 
-
-def _visit(real: str) -> _Place:
-    with _registry:
-        place = _places.setdefault(real, _Place())
-        place.visitors += 1
-        return place
+    def _opened(self) -> Lease:
+        engine = Engine(
+            self._path,
+            embedder=self._embedder,
+            opening=self._opening,
+            encoding=self._encoding,
+            describers=self._describers,
+            born=self._made.append,
+        )
+        vectors = None if engine.indexer is None else QueryVectors(engine.indexer.vectorizer)
+        return Lease(engine, vectors, self._place)
 
 
 def _leave(real: str, place: _Place) -> None:
@@ -171,21 +205,6 @@ def _begin_anew() -> None:
 
 
 in_child(_begin_anew)
-
-
-def _lease(
-    path: str | PathLike[str] | None,
-    place: tuple[str, _Place] | None,
-    embedder: Embedder | None,
-    opening: StoreOptions,
-    encoding: str,
-    describers: Describers | None,
-) -> Lease:
-    engine = Engine(
-        path, embedder=embedder, opening=opening, encoding=encoding, describers=describers
-    )
-    vectors = None if engine.indexer is None else QueryVectors(engine.indexer.vectorizer)
-    return Lease(engine, vectors, place)
 
 
 def _same_describers(engine: Engine, describers: Describers | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._support.ending import ENDING
 from warmset._support.locks import condition, guarded, lock
-from warmset._support.log import event, room
+from warmset._support.log import event, kind, room
 from warmset.embed.base import context_share
 from warmset.index.background import Background
 from warmset.index.batch_size import LEAST, Pace
@@ -262,19 +262,33 @@ class Indexer:
                 if self._closed:
                     return
                 jobs = self._backlog.take(self._pace.size)
-            # Without our lock: it takes the engine's.
-            deferred = [] if first is None else self.vectorizer.wanted(self._wanted(first))
+            deferred = self._deferred(first)
             remote = self.vectorizer.embedder.remote
             made = attempt(jobs, self._index, remote=remote, stopped=lambda: self._closed)
             now = time.monotonic()
             with self._wake:
-                self._outages = self._outages + 1 if made.spared else 0
-                self._held = now + delay_after(self._outages) if made.spared else 0.0
+                is_away = deferred is None or bool(made.spared)
+                self._outages = self._outages + 1 if is_away else 0
+                self._held = now + delay_after(self._outages) if is_away else 0.0
                 lost = self._backlog.done(made, now)
-                self._backlog.looked(deferred, self.book.__contains__)
+                if deferred is None:
+                    self._backlog.look_again()
+                else:
+                    self._backlog.looked(deferred, self.book.__contains__)
                 self._wake.notify_all()
             if made.failed and not ENDING.is_set():
                 self._tell(made, lost)
+
+    def _deferred(self, first: int | None) -> Sequence[Job] | None:
+        """Return the jobs from an id on; none for no id, and None if the store is unreadable."""
+        if first is None:
+            return []
+        try:
+            return self.vectorizer.wanted(self._wanted(first))  # without our lock: the engine's
+        except Exception as error:  # noqa: BLE001 - the thread goes on, and looks again later
+            fields = {"embedder": self.vectorizer.embedder.name, "error": kind(error)}
+            event(LOG, logging.WARNING, "fell_back", what="vectors", **fields, to="retry", turns=0)
+            return None
 
     def _tell(self, made: Outcome, lost: set[int]) -> None:
         """Log turns whose vectors could not be made or kept; not under a lock."""

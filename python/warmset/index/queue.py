@@ -57,6 +57,7 @@ class Backlog:
         self._deferred: int | None = None
         self._unqueued: set[int] = set()  # turns that were deferred; not those that are looked for
         self._looking: set[int] | None = None
+        self._looking_from = 0
         self._next: float | None = None
 
     def add(self, jobs: Iterable[Job], there: Callable[[Job], bool]) -> None:
@@ -141,11 +142,12 @@ class Backlog:
     def look(self) -> int | None:
         """Return the id from which to scan the store, if there is room now.
 
-        The caller must then call `looked` with what it found.
+        The caller must then call `looked` with what it found, or `look_again`.
         """
         if self._deferred is None or not self._half_free():
             return None
         first, self._deferred = self._deferred, None
+        self._looking_from = first
         self._looking, self._unqueued = self._unqueued, set()
         return first
 
@@ -153,6 +155,13 @@ class Backlog:
         """Queue what was deferred, the oldest first; what does not fit is deferred again."""
         self._looking = None
         self.add(sorted(jobs, key=lambda job: (job.id, job.view)), there)
+
+    def look_again(self) -> None:
+        """Let `look` return the same again: the store could not be scanned."""
+        first = self._looking_from
+        self._deferred = first if self._deferred is None else min(first, self._deferred)
+        self._unqueued |= self._looking or set()
+        self._looking = None
 
     def forget(self, ids: Collection[int]) -> None:
         """Remove erased turns."""

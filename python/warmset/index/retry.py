@@ -56,7 +56,7 @@ def attempt(
     """
     why = _try(work, jobs) if jobs else None
     if isinstance(why, EmbedderMismatch):
-        return Outcome(dict.fromkeys(jobs, str(why)), hopeless=True, error=kind(why))
+        return Outcome(dict.fromkeys(jobs, _why(why)), hopeless=True, error=kind(why))
     made = Outcome()
     if why is None:
         return made
@@ -66,18 +66,23 @@ def attempt(
         if len(jobs) > 1:
             why = _try(work, [job])
         if why is not None and not isinstance(why, (Erased, NotFound)):
-            made.failed[job] = str(why)
+            made.failed[job] = _why(why)
             made.error = kind(why)
         if remote and len(made.failed) == at + 1 == OUTAGE:
             made.spared = set(jobs[at + 1 :])
-            made.failed |= dict.fromkeys(jobs[at + 1 :], str(why))
+            made.failed |= dict.fromkeys(jobs[at + 1 :], _why(why))
             break
     return made
 
 
-def _try(work: Callable[[Sequence[Job]], None], jobs: Sequence[Job]) -> Exception | None:
+def _try(work: Callable[[Sequence[Job]], None], jobs: Sequence[Job]) -> BaseException | None:
     try:
         work(jobs)
-    except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+    except BaseException as error:  # noqa: BLE001 - a thread has nobody to raise to, not even exit()
         return error
     return None
+
+
+def _why(error: BaseException | None) -> str:
+    """Return what an error says, or what it is if it says nothing, as a cancelled task's."""
+    return str(error) or repr(error)

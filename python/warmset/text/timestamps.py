@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import math
 from datetime import UTC, datetime
 from typing import Final, cast
 
@@ -32,19 +32,22 @@ def seconds(at: object, name: str = "at") -> float:
         Seconds since 1970 UTC.
 
     Raises:
-        InvalidInputError: It is none of these.
+        InvalidInputError: It is none of these, or of no year from 1 to 9999 in UTC.
     """
+    given = at
     if isinstance(at, str):
         try:
             at = datetime.fromisoformat(at)
         except ValueError as error:
             raise InvalidInputError(f"{name}: {error}") from error
     if isinstance(at, datetime):
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        at = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+        at = min(at, LAST) if at <= LAST + 1 else at  # the last second, which rounds up
     if isinstance(at, (int, float)) and not isinstance(at, bool) and FIRST <= at <= LAST:
         return float(at)
     raise InvalidInputError(
-        f"{name}: expected a datetime, an ISO 8601 text or seconds since 1970, found {at!r}"
+        f"{name}: expected a datetime, an ISO 8601 text or seconds since 1970, of a year from 1 to "
+        f"9999 in UTC, found {given!r:.80}"
     )
 
 
@@ -54,14 +57,18 @@ def milliseconds(at: object | None, name: str) -> int | None:
 
 
 def kept_time(value: object) -> float:
-    """Read seconds since 1970 as a record has them, of a day that has a name.
+    """Read seconds since 1970 as a record has them.
+
+    Earlier versions stored times of up to a day before the year 1 or behind 9999, from time zones;
+    these are moved to its first or last second, because such days have no names.
 
     Raises:
         InvalidInputError: They are none.
     """
     try:
         at = float(cast("float", value))
-        time.gmtime(at)
-    except (OverflowError, OSError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"at: expected seconds since 1970, found {value!r:.80}") from error
-    return at
+    except (OverflowError, TypeError, ValueError):
+        at = math.nan
+    if not FIRST - DAY <= at <= LAST + DAY:
+        raise InvalidInputError(f"at: expected seconds since 1970, found {value!r:.80}")
+    return min(max(at, FIRST), LAST)

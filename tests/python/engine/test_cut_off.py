@@ -16,6 +16,7 @@ import warmset
 from warmset import Memory
 from warmset._support.forks import Lock
 from warmset._support.locks import condition
+from warmset.engine import leases
 from warmset.errors import NotFound
 from warmset.items import NewItem
 from warmset.maintenance.exports import export
@@ -40,10 +41,16 @@ def opened(path, **given):
 
 
 class CutOff:
-    """Raises `KeyboardInterrupt` where a signal may: behind the n-th call of the package."""
+    """Raises `KeyboardInterrupt` where a signal may: behind the n-th call of the package.
 
-    def __init__(self, after):
+    Args:
+        after: The n.
+        returns: Functions that also end in it, so that what they return is lost.
+    """
+
+    def __init__(self, after, returns=()):
         self.left = after
+        self._returns = returns
 
     def __enter__(self):
         sys.setprofile(self._step)
@@ -53,7 +60,9 @@ class CutOff:
 
     def _step(self, frame, event, _value):
         code = frame.f_code
-        if event not in ("call", "c_return") or not code.co_filename.startswith(PLACES):
+        if event == "return" and code.co_name not in self._returns:
+            return
+        if event == "c_call" or not code.co_filename.startswith(PLACES):
             return
         if code.co_filename.endswith("lock_checks.py"):  # which only tests have
             return
@@ -349,6 +358,40 @@ def test_what_an_import_appended_before_it_was_cut_off_is_known(mode, tmp_path, 
         assert len(seen[0]) == 3
     with opened(tmp_path / "to") as anew:
         assert seen == known(anew)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
+@pytest.mark.parametrize("mode", ["shared", "exclusive"])
+def test_an_opening_that_is_cut_off_leaves_nothing_open(mode, first, tmp_path):
+    """Neither a lock, which would keep this process out for good, nor a thread."""
+
+    def open_it():
+        return opened(tmp_path, mode=mode, summary_line=lambda _text: "one line")
+
+    with opened(tmp_path) as memory:  # neither vectors nor lines are there yet
+        memory._engine.indexer.end()
+        memory.conversation("log").append(said(*"abc"))
+    before = set(threading.enumerate())
+    for after in count(1, STRIDE // 3 + 1):
+        made, other = None, None if first else open_it()
+        try:
+            with CutOff(after, returns=("__init__", "_opened", "_shared")):
+                made = open_it()
+        except KeyboardInterrupt:
+            pass
+        assert len(leases._places) == (made is not None or other is not None)
+        for one in (other, made):
+            if one is not None:
+                one.close(timeout=0)
+        for thread in set(threading.enumerate()) - before:
+            if thread.ident is not None:  # it was begun
+                thread.join(10)
+                assert not thread.is_alive(), (after, thread.name)
+        assert not leases._places
+        if made is not None:
+            break
+    with opened(tmp_path, mode="exclusive") as memory:
+        assert len(memory.conversation("log")) == 3
 
 
 def test_the_threads_of_a_memory_run_once_each(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from bag import Bag
 
 from warmset import Memory
-from warmset.engine import index_file, lease
+from warmset.engine import Leasing, index_file
 from warmset.errors import Closed, EmbedderError, InvalidInputError
 from warmset.native import ColdStore
 from warmset.store.options import StoreOptions
@@ -34,7 +34,7 @@ def test_a_store_is_closed_with_its_last_handle(tmp_path):
 
 def test_a_share_is_given_back_once(tmp_path):
     options = {"embedder": None, "opening": StoreOptions(), "encoding": "o200k_base"}
-    one, two = (lease(tmp_path, **options) for _ in range(2))
+    one, two = (Leasing(tmp_path, **options).lease() for _ in range(2))
     for _ in range(3):
         one.release(1.0)
     assert two.engine.store.stats()["records"] == 0

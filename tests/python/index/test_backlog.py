@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from itertools import product
 
 import pytest
@@ -245,6 +246,35 @@ def test_what_was_erased_meanwhile_has_not_failed(error):
         raise error
 
     assert attempt(turns(1, 2), work, remote=True, stopped=lambda: False).failed == {}
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, CancelledError])
+def test_what_would_end_the_thread_is_a_failure_of_its_job(error):
+    def work(jobs):
+        if any(job.id == 2 for job in jobs):
+            raise error
+
+    made = attempt(turns(1, 2, 3), work, remote=False, stopped=lambda: False)
+    assert made.failed == {Job(2, "turn"): f"{error.__name__}()"}
+
+
+@pytest.mark.parametrize(("later", "first"), [((), 3), ((9,), 3), ((2,), 2)])
+def test_what_was_looked_for_is_looked_for_again(later, first):
+    waiting = queue(2, 1, 2, 3, 4)
+    waiting.take(2)
+    waiting.done(Outcome(), 0.0)
+    assert waiting.look() == 3
+    if later:  # and there is no room for it
+        waiting.add(turns(7, 8, *later), nowhere)
+    waiting.look_again()
+    pending = waiting.pending()
+    assert pending == 2 + (2 + len(later) if later else 0)
+    for _ in range(2 if later else 0):
+        waiting.take(1)
+        waiting.done(Outcome(), 0.0)
+    assert waiting.look() == first
+    waiting.looked(turns(3, 4, *later), nowhere)
+    assert waiting.take(1) == turns(min(3, *later, 4))
 
 
 def test_another_embedder_fails_the_whole_batch_at_once():

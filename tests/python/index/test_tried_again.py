@@ -1,0 +1,62 @@
+"""Nothing ends the thread that makes vectors: what went wrong is tried again."""
+
+from __future__ import annotations
+
+import errno
+from asyncio import CancelledError
+
+import pytest
+
+from warmset import Memory
+from warmset.errors import StoreIOError
+from warmset.index import indexer
+
+
+def said(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+@pytest.fixture
+def once():
+    """Returns a function that raises what it is given, the first time it is called."""
+    raised = []
+
+    def first(error):
+        if not raised:
+            raised.append(error)
+            raise error
+
+    return first
+
+
+@pytest.mark.parametrize("error", [CancelledError(), SystemExit(1), KeyboardInterrupt()], ids=repr)
+def test_an_embedder_that_ends_its_thread_has_failed_once(bag, once, error):
+    bag.before = lambda _texts: once(error)
+    with Memory.open(None, embedder=bag) as memory:
+        memory.conversation("log").append(said("a boat", "a crane", "a lamp"))
+        assert memory.flush(30)
+        assert memory.stats()["pending"] == 0
+        assert len(memory.search("crane", k=9).ids) == 3
+        assert bag.calls >= 4, "together, and then each alone"
+
+
+def test_turns_that_did_not_fit_are_looked_for_again(bag, once, monkeypatch, caplog):
+    monkeypatch.setattr(indexer, "QUEUED", 2)
+    with Memory.open(None, embedder=bag) as memory:
+        engine = memory._handle.live()
+        wanted = engine.indexer._wanted
+
+        def unread(first):
+            once(StoreIOError(errno.EIO, "no disk"))
+            return wanted(first)
+
+        engine.indexer._wanted = unread
+        memory.conversation("log").append(said(*(f"boat {n}" for n in range(20))))
+        assert not memory.flush(None), "it does not wait until the next look"
+        told = [one for one in caplog.records if one.event == "fell_back"]
+        seen = [(one.what, one.error, one.turns) for one in told]
+        assert seen == [("vectors", "StoreIOError", 0)]
+        assert memory.stats()["pending"] > 0
+        assert memory.flush(30)
+        assert len(memory.search("boat", k=50).ids) == 20
+        assert engine.indexer.complete()
