@@ -34,6 +34,7 @@ from warmset.options import (
     Weights,
 )
 from warmset.store.options import StoreOptions
+from warmset.text.timestamps import waiting_time
 from warmset.window.options import WindowKeywords, WindowOptions
 
 if TYPE_CHECKING:
@@ -422,8 +423,12 @@ class Memory:
         Returns:
             Whether every turn is embedded and described; `stats()` has the numbers of turns that
             are not.
+
+        Raises:
+            InvalidInputError: The timeout is no number of seconds.
         """
-        return self._handle.live().flush(timeout)
+        seconds = None if timeout is None else waiting_time(timeout, "timeout")
+        return self._handle.live().flush(seconds)
 
     def paused(self) -> AbstractContextManager[object]:
         """Pause the embedding of turns; turns appended meanwhile are embedded afterwards.
@@ -468,9 +473,13 @@ class Memory:
         A `with` block that an exception leaves does not wait for pending vectors.
 
         Args:
-            timeout: Seconds to wait for pending vectors; the rest is embedded after the next open.
+            timeout: Seconds to wait for pending vectors and what else is being made, in all; the
+                rest is made after the next open.
+
+        Raises:
+            InvalidInputError: The timeout is no number of seconds.
         """
-        self._handle.close(timeout)
+        self._handle.close(waiting_time(timeout, "timeout"))
 
     # --- asynchronous twins ----------------------------------------------------------------------
 

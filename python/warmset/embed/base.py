@@ -46,6 +46,10 @@ class Embedder(Protocol):
     Implementations are safe to call from several threads. Any string is a legal text: a lone
     surrogate is read as U+FFFD, and a blank text gets a vector that is valid and says nothing, so
     a caller that can skip blank texts should.
+
+    A memory calls `embed` in a thread of its own, and waits for it where it erases or embeds anew:
+    an embedder may search and append there, but must not call `erase`, `reembed`, `rebuild_index`,
+    `paused` or `flush` of that memory.
     """
 
     @property

@@ -7,6 +7,7 @@ results are stored, so a turn is described once, whoever opens the store.
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -94,10 +95,11 @@ class DescribeQueue:
 
     def close(self, timeout: float, /) -> None:
         """Finish within about that many seconds; the rest is described after the next open."""
+        end = time.monotonic() + timeout
         with self._changed:
             if timeout > 0:
                 self._changed.wait_for(self._is_idle, timeout)
-        self.stop(timeout)
+        self.stop(max(end - time.monotonic(), 0.0))
 
     def stop(self, seconds: float, /) -> None:
         """Begin nothing more, and wait at most so many seconds until the thread has ended."""

@@ -27,12 +27,13 @@ from warmset.store.rows import Add
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from os import PathLike
 
     from warmset._core import Outcome
     from warmset.embed import Embedder
+    from warmset.engine.catalog import Attached
     from warmset.state.ledger import Ledger
     from warmset.store.conditions import Condition
     from warmset.store.options import StoreOptions
@@ -449,7 +450,7 @@ class Engine(Library):
         embedded = self.indexer is None or self.indexer.flush(timeout)
         if self.describing is None:
             return embedded
-        left = None if end is None else max(end - time.monotonic(), 0.0)
+        left = None if end is None else _until(end)
         return self.describing.flush(left) and embedded
 
     def rebuild_index(self) -> None:
@@ -470,26 +471,29 @@ class Engine(Library):
         self.notices.tell()
 
     def close(self, timeout: float) -> None:
-        """Finish pending vectors within that many seconds, and close the store."""
+        """Finish pending work within about that many seconds in all, and close the store."""
+        end, left = time.monotonic() + timeout, list(self.attached.values())
         try:
-            for attached in list(self.attached.values()):
-                attached.close(timeout)
+            while left:
+                left[0].close(_until(end))
+                del left[0]
             if self.indexer is not None:
-                self.indexer.close(timeout)
-            self.index.close(timeout)
+                self.indexer.close(_until(end))
+            self.index.close(_until(end))
         finally:
-            if self.indexer is not None:
-                self.indexer.end()
-            self.store.close()
+            self._end(left)
             if not self.is_forked():  # a thread of a fork's parent may have held the lock
                 with self.lock:
                     self.release()
 
     def abandon(self) -> None:
         """Close what is there after an opening that was cut off anywhere; nothing is waited for."""
-        had = self.__dict__
-        for attached in list(had.get("attached", {}).values()):
-            attached.close(0.0)
+        self._end(list(self.__dict__.get("attached", {}).values()))
+
+    def _end(self, attached: Iterable[Attached]) -> None:
+        had = self.__dict__  # not all of it, where an opening was cut off
+        for one in attached:
+            one.close(0.0)
         if had.get("indexer") is not None:
             had["indexer"].end()
         if had.get("store") is not None:
@@ -507,6 +511,11 @@ class Engine(Library):
     def paused(self) -> AbstractContextManager[object]:
         """Pause the embedding of turns."""
         return nullcontext() if self.indexer is None else self.indexer.paused()
+
+
+def _until(end: float) -> float:
+    """Return the seconds until a moment of `time.monotonic`; 0 if it has passed."""
+    return max(end - time.monotonic(), 0.0)
 
 
 def _since(started: float) -> float:

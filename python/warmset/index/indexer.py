@@ -186,9 +186,10 @@ class Indexer:
 
     def close(self, timeout: float) -> None:
         """Finish pending work, for at most some seconds, and stop."""
+        end = time.monotonic() + timeout
         self.settle(timeout)
         self.end()
-        self._background.join(timeout)
+        self._background.join(max(end - time.monotonic(), 0.0))
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""

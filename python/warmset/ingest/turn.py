@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -79,9 +80,10 @@ def id_of(given: object) -> int:
     Raises:
         InvalidInputError: It is not an integer.
     """
-    if isinstance(given, bool) or not isinstance(given, SupportsIndex):
-        raise InvalidInputError(f"ids: expected an id or several, found {given!r}")
-    return index(given)
+    if not isinstance(given, bool) and isinstance(given, SupportsIndex):
+        with suppress(TypeError):  # an array of several
+            return index(given)
+    raise InvalidInputError(f"ids: expected an id or several, found {given!r:.80}")
 
 
 def read_turns(engine: Engine, ledger: Ledger, ids: Sequence[int]) -> list[Turn]:

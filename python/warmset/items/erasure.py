@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
@@ -116,8 +117,11 @@ def _ids(given: object) -> list[int]:
         raise InvalidInputError(f"ids: expected ids of messages, found {given!r:.80}")
     found = set[int]()
     for id_ in listed:
-        number = None if isinstance(id_, bool) or not isinstance(id_, SupportsIndex) else index(id_)
-        if number is None or number < 0:
+        number = -1
+        if not isinstance(id_, bool) and isinstance(id_, SupportsIndex):
+            with suppress(TypeError):  # an array of several
+                number = index(id_)
+        if number < 0:
             raise InvalidInputError(f"ids: expected ids of messages, found {id_!r:.80} among them")
         found.add(number)
     return sorted(found)

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.shown import plain, table
+from warmset.errors import Erased, NotFound
 from warmset.options import MIN_MATCH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -84,6 +87,9 @@ class Hit:
 class Found(Sequence[Hit]):
     """The hits of a search, best first: a lazy sequence over columns.
 
+    A hit is read when it is asked for. One whose turn was erased since raises `Erased` or
+    `NotFound` at its index, and is left out of slices and of what is iterated, shown or copied.
+
     Attributes:
         columns: Ids, best first, and their scores, as arrays.
         ids: The ids as a list.
@@ -104,7 +110,7 @@ class Found(Sequence[Hit]):
         pending: int = 0,
     ) -> None:
         self._engine: Engine | None = engine
-        self._hits: list[Hit] = []
+        self._hits: list[Hit | None] = []  # of a copy; None for what was erased by then
         ids, scores, self._signals = columns
         self.columns = ids, scores
         self.ids: list[int] = ids.tolist()
@@ -118,8 +124,12 @@ class Found(Sequence[Hit]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [self._hit(place) for place in range(*at.indices(len(self)))]
+            return [*self._left(range(*at.indices(len(self))))]
         return self._hit(range(len(self))[at])
+
+    def __iter__(self) -> Iterator[Hit]:
+        """Yield the hits whose turns are still there."""
+        return self._left(range(len(self)))
 
     def __repr__(self) -> str:
         return f"Found({len(self)} hits, by={self.by!r}, ids={_first(self.ids)})"
@@ -137,7 +147,8 @@ class Found(Sequence[Hit]):
         return {"by": self.by, "why": self.why, "pending": self.pending, "hits": plain(list(self))}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_hits": list(self), "_engine": None}  # without the store
+        hits = [self._there(at) for at in range(len(self))]
+        return {**self.__dict__, "_hits": hits, "_engine": None}  # without the store
 
     def signal(self, name: str) -> NDArray[np.float32]:
         """Return the value of a signal for each hit, before its weight."""
@@ -152,9 +163,21 @@ class Found(Sequence[Hit]):
         least = MIN_MATCH * weights.dense
         return self._signals.match_by(weights.dense, weights.lexical, least)
 
+    def _left(self, places: Iterable[int]) -> Iterator[Hit]:
+        return (one for at in places if (one := self._there(at)) is not None)
+
+    def _there(self, at: int) -> Hit | None:
+        try:
+            return self._hit(at)
+        except (Erased, NotFound):
+            return None
+
     def _hit(self, at: int) -> Hit:
         if self._engine is None:
-            return self._hits[at]
+            kept = self._hits[at]
+            if kept is None:
+                raise NotFound(f"message {self.ids[at]} was erased")
+            return kept
         ledger = self._engine.owner(self.ids[at])
         entry = ledger.entries[self.ids[at]]
         return Hit(

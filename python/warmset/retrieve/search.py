@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from warmset.index.query_vectors import QueryVectors, searched_vector
 from warmset.options import CATCH_UP, Filter, Weights
 from warmset.retrieve import cues
 from warmset.retrieve.hits import Found
-from warmset.text.timestamps import milliseconds
+from warmset.text.timestamps import milliseconds, waiting_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +52,10 @@ def retrieve(
         The hits, best first; ties by id.
 
     Raises:
-        InvalidInputError: `k` or the vector is invalid.
+        InvalidInputError: `k`, `wait` or the vector is invalid.
         EmbedderMismatch: The embedder is not the store's.
     """
-    started = time.monotonic()
+    started, wait = time.monotonic(), waiting_time(wait, "wait")
     words, cue = cues.read(query, engine.numbers, ledger)
     vector, why, pending = None, None, 0
     if query_vector is not None:
@@ -111,6 +112,10 @@ def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:
     conversation = where.conversation
     if conversation is not None and not isinstance(conversation, str):
         raise InvalidInputError(f"where.conversation: expected a name, found {conversation!r}")
+    for name in ("ids", "exclude"):
+        given = getattr(where, name)
+        if given is not None and (isinstance(given, str) or not isinstance(given, Collection)):
+            raise InvalidInputError(f"where.{name}: expected a list of ids, found {given!r:.80}")
     role = where.role
     return replace(
         where,

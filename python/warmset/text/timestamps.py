@@ -16,6 +16,10 @@ LAST: Final = 253_402_300_799.0
 """Seconds from 1970 at which the years 1 and 9999 begin and end; milliseconds exceed them."""
 
 
+LONGEST_WAIT: Final = 1e9
+"""Seconds, some thirty years."""
+
+
 def day_of(at: float) -> int:
     """Return the day of a time in seconds, UTC, counted from 1970."""
     return int(at // DAY)
@@ -49,6 +53,24 @@ def seconds(at: object, name: str = "at") -> float:
         f"{name}: expected a datetime, an ISO 8601 text or seconds since 1970, of a year from 1 to "
         f"9999 in UTC, found {given!r:.80}"
     )
+
+
+def waiting_time(given: object, name: str) -> float:
+    """Read how long to wait: a number of seconds, 0 or more.
+
+    Args:
+        given: The seconds; what is beyond thirty years is thirty years, which locks can wait.
+        name: The argument's name, for the error.
+
+    Returns:
+        Seconds.
+
+    Raises:
+        InvalidInputError: They are no such number.
+    """
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
+        raise InvalidInputError(f"{name}: expected seconds, 0 or more, found {given!r:.80}")
+    return float(min(given, LONGEST_WAIT))  # in this order: an integer may exceed all floats
 
 
 def milliseconds(at: object | None, name: str) -> int | None:

@@ -215,7 +215,7 @@ _OF_MEMORIES: Final = (MEMORY_SHARE, "user", "conversation")
 
 
 def _check_word(name: str, word: object, words: Collection[str]) -> None:
-    if word not in words:
+    if not isinstance(word, str) or word not in words:
         raise InvalidInputError(f"{name}: expected one of {', '.join(words)}, found {word!r:.80}")
 
 

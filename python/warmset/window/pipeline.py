@@ -114,13 +114,16 @@ class Windows:
         """
         if isinstance(ask.query, str):
             ask = replace(ask, query=self._handle.redactor.text(ask.query))
-        if ask.mode == "auto":
-            ask = replace(ask, mode=self._chosen(conversation, ask))
-        build = self._steady if ask.mode == "steady" else self._window
         for _ in range(ERASED_MEANWHILE):
             with suppress(Erased, NotFound):  # rebuild it without the erased message
-                return build(conversation, ask)
-        return build(conversation, ask)
+                return self._any(conversation, ask)
+        return self._any(conversation, ask)
+
+    def _any(self, conversation: str, ask: Ask) -> Window:
+        """Build a window in the mode that was asked for, or is chosen now."""
+        if ask.mode == "auto":
+            ask = replace(ask, mode=self._chosen(conversation, ask))
+        return (self._steady if ask.mode == "steady" else self._window)(conversation, ask)
 
     def expect(
         self, conversation: str, budget: int | Budget, mode: Mode, options: WindowKeywords

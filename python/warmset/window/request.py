@@ -99,7 +99,7 @@ class Ask:
         return (self.budget, self.mode, *self.options.key, bytes_)
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
+        if not isinstance(self.mode, str) or self.mode not in MODES:
             raise InvalidInputError(
                 f"mode: expected one of {', '.join(MODES)}, found {self.mode!r}"
             )

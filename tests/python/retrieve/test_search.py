@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warmset import Filter, Memory
-from warmset.errors import InvalidInputError
+from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.retrieve.cues import read
 
 THEN = datetime(2023, 5, 10, 12, tzinfo=UTC)  # a Wednesday
@@ -242,3 +242,24 @@ def test_the_vector_of_a_windows_question_is_that_of_its_words(bag):
         assert ask(ledger, " ", query_vector=None, wait=5)[1] is None
         given = np.ones(bag.dim, np.float32)
         assert np.array_equal(ask(ledger, "x", query_vector=given, wait=5)[1], given)
+
+
+def test_hits_of_what_was_erased_since_are_left_out():
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        ids = log.append([said(f"boat {at}") for at in range(3)])
+        made = memory.search("boat")
+        assert made.ids == ids
+        gone, *left = ids
+        memory.erase(ids=[gone])
+        assert [hit.id for hit in made] == [hit.id for hit in made[:]] == left
+        assert [hit.id for hit in made[:2]] == left[:1]
+        assert [hit["id"] for hit in made.to_dict()["hits"]] == left
+        assert made._repr_html_().count("<tr>") == 3
+        assert (made.ids, len(made)) == (ids, 3)
+        copied = pickle.loads(pickle.dumps(made))  # noqa: S301 - made here
+        for one in (made, copied):
+            with pytest.raises((Erased, NotFound)):
+                one[0]
+            assert one[1].id == one[-2].id == left[0]
+    assert [hit.id for hit in copied] == left

@@ -8,6 +8,7 @@ import pytest
 from preparing import opened, shown, talk
 
 from warmset import Memory
+from warmset.engine import Engine
 from warmset.errors import NotFound
 from warmset.pick import Picks
 from warmset.receipts import Spooled
@@ -78,6 +79,25 @@ def test_a_summary_of_what_is_erased_while_a_picker_thinks_is_not_shown(
         assert "Zanzibar" not in str(window.messages)
         assert len(asked) == 2
         assert window.report.picked
+
+
+def test_what_is_erased_while_a_mode_is_chosen_is_not_shown(monkeypatch):
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": f"lemon {n} " + "pad " * 200} for n in range(40)])
+        text = Engine.text
+
+        def erasing(self, id_):
+            """Read what another process erases just now."""
+            monkeypatch.setattr(Engine, "text", text)
+            memory.erase(ids=[id_])
+            return text(self, id_)
+
+        monkeypatch.setattr(Engine, "text", erasing)
+        window = log.window(budget=4_000, mode="auto")
+        assert len(log) == 39
+        assert "lemon 39 pad" not in str(window.messages)
+        assert window.messages[-1]["content"].startswith("lemon 38 pad")
 
 
 @pytest.mark.parametrize(("times", "made"), [(8, True), (9, False)])
