@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from asyncio import CancelledError
 
 import pytest
@@ -60,3 +61,29 @@ def test_turns_that_did_not_fit_are_looked_for_again(bag, once, monkeypatch, cap
         assert memory.flush(30)
         assert len(memory.search("boat", k=50).ids) == 20
         assert engine.indexer.complete()
+
+
+def test_an_append_waits_for_room_in_a_full_queue(bag, monkeypatch):
+    monkeypatch.setattr(indexer, "QUEUED", 2)
+    monkeypatch.setattr(indexer, "ROOM", 60.0)
+    held, go_on, done = threading.Event(), threading.Event(), threading.Event()
+
+    def wait(_texts):
+        held.set()
+        assert go_on.wait(60)
+
+    bag.before = wait
+    with Memory.open(None, embedder=bag) as memory:
+
+        def append():
+            memory.conversation("log").append(said(*(f"boat {n}" for n in range(4))))
+            done.set()
+
+        thread = threading.Thread(target=append)
+        thread.start()
+        assert held.wait(30)
+        assert not done.wait(0.3)
+        go_on.set()
+        thread.join(30)
+        assert done.is_set()
+        assert memory.flush(30)

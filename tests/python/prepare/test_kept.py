@@ -29,6 +29,7 @@ def test_a_prepared_summary_is_good_in_the_next_process(made, hand, tmp_path):
         assert shown(window(log))
         assert policy.summarizer.asked == []
         assert (policy.counters.adopted, policy.counters.applied) == (1, 1)
+        assert policy.counters.tokens_saved == window(log).report.compaction.tokens_saved > 50
 
 
 def test_another_policy_does_not_take_it_up(made, hand, tmp_path):

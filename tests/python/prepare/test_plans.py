@@ -6,12 +6,14 @@ Each is compared with one that tries every place, at budgets that are met exactl
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
-from warmset import Memory, count_tokens
-from warmset.errors import BudgetTooSmall
+from warmset import Memory, PreparedCompaction, count_tokens
+from warmset.errors import BudgetTooSmall, SummarizerError
 from warmset.messages import facts, units
+from warmset.prepare import jobs
 from warmset.prepare.apply import Cut, cut, fitted
 from warmset.prepare.boundaries import choose
 from warmset.prepare.stored import Cover, ready_of
@@ -292,3 +294,33 @@ def test_a_call_that_nobody_answered_is_not_sent_behind_the_boundary(stored):
     made, _ = fitted(engine, ledger, asked, ready, None, 10_000)
     assert lost not in made.messages
     assert made.messages[-2:] == said[-2:]
+
+
+@pytest.mark.parametrize(
+    ("room", "cost", "most"), [(0, 900, 1), (5, 900, 5), (90, 2, 1), (90, 20, 5)]
+)
+def test_a_summary_may_have_one_token_at_least(room, cost, most, monkeypatch):
+    asked = []
+
+    def summary_of(_messages, _writer, **given):
+        asked.append(given["max_tokens"])
+        raise SummarizerError("enough is known")
+
+    monkeypatch.setattr(jobs.summarize, "summary_of", summary_of)
+    with Memory.open(None, embedder="lexical") as memory:
+        ids = memory.conversation("log").append([{"role": "user", "content": "a"}])
+        job = jobs.Job(
+            policy=PreparedCompaction(summarizer=lambda _messages, max_tokens: "x" * max_tokens),
+            span=SimpleNamespace(cost=cost, ids=ids),
+            path=tuple(ids),
+            previous=None,
+            dialect="openai",
+            room=room,
+            size=900,
+            begun=0.0,
+            focus=None,
+            now=False,
+            claim=None,
+        )
+        job.run(memory._engine, lambda *_done: None)
+    assert asked == [most]

@@ -329,7 +329,9 @@ def test_an_explanation_names_each_candidate_and_each_need(memory):
     plain = made.to_dict()
     assert plain["context_payload"][0]["memory_id"] == "n0"
     assert plain["excluded"][0]["reason"] == "said in n0"
-    assert "n0" in made._repr_html_()
+    html = made._repr_html_()
+    assert "<td>n0</td>" in html
+    assert html.count("<td>0</td>") == len(made.excluded) == 1, "they take no tokens"
 
 
 def test_an_embedder_that_fails_leaves_a_note(tmp_path):
