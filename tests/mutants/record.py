@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 from coverage import CoverageData
 
 from tests.mutants.running import run
-from tests.mutants.tree import PACKAGE, TESTS, UsageError
+from tests.mutants.tree import PACKAGE, TESTS, Tree, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tests.mutants.copies import Copy
-    from tests.mutants.tree import Tree
 
 NOT_ROOMS = ("support", "house", "__pycache__")  # house reads the sources, and executes little
 PROPERTY = "tests/property"
@@ -145,6 +144,9 @@ class Record:
         (home / "part.json").unlink(missing_ok=True)
         (home / "lines.sqlite").unlink(missing_ok=True)
         files = _test_files(self.tree, folder)
+        # As they run: the tree may change meanwhile.
+        there = Tree(copy.root)
+        texts = {file: there.read(file) for file in there.python_files()}
         recorder = Path(__file__).resolve().with_name("recorder.py")
         command = [sys.executable, "-P", str(recorder), str(home / "lines.sqlite")]
         command += [str(home / "times.json"), PACKAGE, folder, *DOES_NOT_COUNT, "--tb=no"]
@@ -154,7 +156,6 @@ class Record:
         if ran.code not in (0, 1):
             raise UsageError(f"recording {folder} ended with {ran.code}:\n{ran.output[-2000:]}")
         times = json.loads((home / "times.json").read_text("utf-8"))
-        texts = {file: self.tree.read(file) for file in self.tree.python_files()}
         self._keep(texts.values())
         sources = {file: _digest(text) for file, text in texts.items()}
         facts = {"tests": times["tests"], "failed": times["failed"], "files": files}

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mutants import chosen, run as running
+from tests.mutants import chosen, record as record_module, run as running
 from tests.mutants.changed import changed_lines
 from tests.mutants.command import main
 from tests.mutants.lists import mistakes
 from tests.mutants.record import Record
 from tests.mutants.run import Run
+from tests.mutants.running import run
 from tests.mutants.sample import sample
 from tests.mutants.tree import Tree
 
@@ -448,6 +449,24 @@ def test_the_record_finds_lines_again_by_their_text(root: Path) -> None:
     changed = Record(Tree(root))
     assert changed.tests_of(file, 28) == {f"{test}total"}, "a new line has those of its function"
     assert changed.stale() == ["tests/python/broken"]
+
+
+def test_a_source_that_changes_while_its_tests_run_is_recorded_as_it_ran(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "python" / "warmset" / "scale" / "sizes.py"
+
+    def changed(*given: Any, **more: Any) -> Any:
+        if "recorder.py" in str(given):
+            path.write_text(f"# one more line\n{SOURCE}", encoding="utf-8")
+        return run(*given, **more)
+
+    monkeypatch.setattr(record_module, "run", changed)
+    assert main(["--record", "tests/python/scale"], root) == 0
+    file, found = "python/warmset/scale/sizes.py", Record(Tree(root))
+    at = 2 + SOURCE.splitlines().index("    return out")
+    assert found.executes(file, at)
+    assert not found.executes(file, at + 1), "a blank line, where it was before"
 
 
 def test_what_takes_too_long_counts_as_found_and_is_listed_apart(root: Path) -> None:
