@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Final, cast
 
 from warmset.errors import InvalidInputError
@@ -68,9 +69,11 @@ def waiting_time(given: object, name: str) -> float:
     Raises:
         InvalidInputError: They are no such number.
     """
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
-        raise InvalidInputError(f"{name}: expected seconds, 0 or more, found {given!r:.80}")
-    return float(min(given, LONGEST_WAIT))  # in this order: an integer may exceed all floats
+    if isinstance(given, Real) and not isinstance(given, bool):
+        number = cast("float", given)
+        if number >= 0:
+            return float(min(number, LONGEST_WAIT))  # first: an integer may exceed all floats
+    raise InvalidInputError(f"{name}: expected seconds, 0 or more, found {given!r:.80}")
 
 
 def milliseconds(at: object | None, name: str) -> int | None:

@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
 from warmset import Filter, Memory
@@ -108,7 +109,7 @@ def test_a_time_to_wait_is_a_number_of_seconds(given):
         assert memory.search("boat", wait=0).ids == [1], "it is open"
 
 
-@pytest.mark.parametrize("given", [math.inf, 10**400, 1e300])
+@pytest.mark.parametrize("given", [math.inf, 10**400, 1e300, np.float32(30), np.int64(30)])
 def test_a_time_that_no_lock_can_wait_is_long_enough(bag, given):
     with Memory.open(None, embedder=bag) as memory:
         memory.conversation("log").append(said(1))
