@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from warmset.errors import InvalidInputError
+from warmset.serve.proxy import connecting as connecting_module
 from warmset.serve.proxy.addresses import check_upstream
 from warmset.serve.proxy.connecting import Connecting, Transport
 from warmset.serve.proxy.options import ProxyOptions
@@ -36,7 +37,7 @@ class Names:
 
 
 class Wires:
-    """Stands for the network; an address answers at once, never, or refuses."""
+    """Stands for the network; an address answers at once, soon, never, or refuses."""
 
     def __init__(self, how=None):
         self.how = how or {}
@@ -46,6 +47,8 @@ class Wires:
     async def connect_tcp(self, host, port, **_options):
         self.tried.append((host, port))
         how = self.how.get(host, "answers")
+        if how == "slow":
+            await asyncio.sleep(0.01)
         if how == "silent":
             await asyncio.Event().wait()
         if how == "refuses":
@@ -137,6 +140,13 @@ def test_another_address_is_tried_if_one_refuses_or_is_silent():
         assert connected(Names([OTHER, PUBLIC]), wires) == PUBLIC
         assert wires.tried == [(OTHER, 443), (PUBLIC, 443)]
         assert wires.closed == []
+
+
+def test_an_address_that_answers_soon_is_the_only_one_that_is_tried(monkeypatch):
+    monkeypatch.setattr(connecting_module, "STAGGER", 60)
+    wires = Wires({OTHER: "slow"})
+    assert connected(Names([OTHER, PUBLIC]), wires) == OTHER
+    assert wires.tried == [(OTHER, 443)]
 
 
 def test_no_address_that_answers_is_told():
