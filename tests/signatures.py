@@ -27,12 +27,13 @@ ROOMS = (
 """In the order of the reference, which has a section for each."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+PRINTED = (str, int, float, tuple, frozenset)
 USUAL = {"init": True, "repr": True, "compare": True, "hash": None}
 
 
 def lines() -> Iterator[str]:
     """Yield a line for everything that is public."""
-    for room in (*ROOMS, "warmset.items"):
+    for room in (*ROOMS, "warmset.items", "warmset.prepare", "warmset.maintenance"):
         module = importlib.import_module(room)
         for name in sorted(module.__all__):
             yield from _lines_of(f"{room}.{name}", getattr(module, name))
@@ -67,10 +68,14 @@ def _lines_of(name: str, one: Any) -> Iterator[str]:
 def _value(name: str, one: Any) -> Iterator[str]:
     if isinstance(one, Mapping):
         told = all("<" not in str(value) for value in one.values())
-        yield from (f"{name}[{key!r}] = {one[key] if told else type(one[key])}" for key in one)
+        shown = {key: value if told else type(value) for key, value in one.items()}
+        yield from (f"{name}[{key!r}] = {_in_order(value)}" for key, value in shown.items())
         return
-    shown = one if isinstance(one, str | int | float | tuple | frozenset) else type(one)
-    yield f"{name} = {_plain(sorted(shown) if isinstance(shown, frozenset) else shown)}"
+    yield f"{name} = {_in_order(one if isinstance(one, PRINTED) else type(one))}"
+
+
+def _in_order(one: Any) -> str:
+    return _plain(sorted(one) if isinstance(one, frozenset) else one)
 
 
 def _signature(one: Any) -> str:
