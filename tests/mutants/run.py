@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from tests.mutants.tree import Tree
 
 START_SECONDS = 60.0  # that pytest may take to start, on a busy machine
-SIGNATURES = "tests/python/house/test_signatures.py"
+LAST = ("tests/python/house/test_signatures.py", "tests/python/memory/test_log.py")
+"""What users can call, and what is logged: few tests see all of it, among many that execute it."""
+
 FOLDER_SECONDS = 120.0  # worth of tests of a folder that what lived meets as a whole
 SLOWER = 10.0  # times as long as recorded that tests may take; then the mutant counts as a time-out
 
@@ -155,7 +157,7 @@ class Run:
         If a mutant lives the first of them, it meets others. The folder follows where it is not
         recorded, where no test is seen to execute the line, which runs at import or in another
         process, and where it takes little time: what is cached is executed by one test alone, and
-        seen by others. What users can call is compared last, which no record knows of.
+        seen by others. Last it meets what compares what users can call and what is logged; see `LAST`.
         """
         tried: Result | None = None
         met: list[str] = []
@@ -171,8 +173,9 @@ class Run:
         whole = not seen or record.worth(folder) <= FOLDER_SECONDS
         if tried is None or (tried.outcome == "lived" and own and whole):
             tried = _after(tried, bench.try_one(mutant, Suite(arguments=(folder,))))
-        if tried.outcome == "lived" and (self.tree.root / SIGNATURES).exists():
-            tried = _after(tried, bench.try_one(mutant, Suite(arguments=(SIGNATURES,))))
+        last = tuple(path for path in LAST if (self.tree.root / path).exists())
+        if tried.outcome == "lived" and last:
+            tried = _after(tried, bench.try_one(mutant, Suite(arguments=last)))
         return tried
 
     @staticmethod

@@ -409,13 +409,14 @@ def test_what_is_cached_meets_the_tests_that_do_not_execute_it(
         assert one["outcome"] == "lived"
 
 
-def test_what_lives_meets_what_is_public(root: Path) -> None:
-    (root / "tests/python/house").mkdir()
+@pytest.mark.parametrize("last", running.LAST)
+def test_what_lives_meets_what_is_public_and_what_is_logged(root: Path, last: str) -> None:
+    (root / last).parent.mkdir()
     see = "from warmset.scale.sizes import unseen\n\n\ndef test_it():\n    assert unseen(1) == 2\n"
-    (root / running.SIGNATURES).write_text(see, encoding="utf-8")
+    (root / last).write_text(see, encoding="utf-8")
     _, made = ran(root, "--sample", "40", "scale")
     by = {one["line"]: one["by"] for one in made["mutants"]}
-    assert by[23] == f"{running.SIGNATURES}::test_it"
+    assert by[23] == f"{last}::test_it"
 
 
 def test_a_line_that_runs_at_import_is_not_that_of_the_test_which_imports_it_first(
