@@ -157,7 +157,7 @@ class Run:
         If a mutant lives the first of them, it meets others. The folder follows where it is not
         recorded, where no test is seen to execute the line, which runs at import or in another
         process, and where it takes little time: what is cached is executed by one test alone, and
-        seen by others. Last it meets what compares what users can call and what is logged; see `LAST`.
+        seen by others. Last, it meets what few tests see of all that execute it; see `LAST`.
         """
         tried: Result | None = None
         met: list[str] = []
