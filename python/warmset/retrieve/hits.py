@@ -107,7 +107,7 @@ class Found(Sequence[Hit]):
         *,
         by: str,
         why: str | None,
-        pending: int = 0,
+        pending: int,
     ) -> None:
         self._engine: Engine | None = engine
         self._hits: list[Hit | None] = []  # of a copy; None for what was erased by then
