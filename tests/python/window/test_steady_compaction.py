@@ -65,6 +65,16 @@ def test_the_list_that_was_sent_is_compacted_and_the_rest_follows(agent):
     assert not again.applied
 
 
+def test_what_the_provider_returned_is_told_at_once(dialect):
+    told = []
+    agent = Agent(dialect, on_event=told.append)
+    with agent.memory:
+        agent.until_asked()
+        assert told[-1].state == "preparing"
+        agent.hand.run()
+        assert told[-1].state == "ready", "before any other call"
+
+
 @pytest.mark.parametrize(
     ("trigger", "swap_at", "more"),
     [pytest.param(0.5, 0.36, 1, id="trigger"), pytest.param(0.3, 0.5, 2, id="swap_at")],
