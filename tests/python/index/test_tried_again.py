@@ -44,14 +44,19 @@ def test_an_embedder_that_ends_its_thread_has_failed_once(bag, once, error):
 def test_turns_that_did_not_fit_are_looked_for_again(bag, once, monkeypatch, caplog):
     monkeypatch.setattr(indexer, "QUEUED", 2)
     with Memory.open(None, embedder=bag) as memory:
-        engine = memory._handle.live()
-        wanted = engine.indexer._wanted
+        engine, flushing = memory._handle.live(), threading.Event()
+        wanted, settle = engine.indexer._wanted, engine.indexer.settle
 
         def unread(first):
+            assert flushing.wait(30)
             once(StoreIOError(errno.EIO, "no disk"))
             return wanted(first)
 
-        engine.indexer._wanted = unread
+        def settling(timeout):
+            flushing.set()
+            return settle(timeout)
+
+        engine.indexer._wanted, engine.indexer.settle = unread, settling
         memory.conversation("log").append(said(*(f"boat {n}" for n in range(20))))
         assert not memory.flush(None), "it does not wait until the next look"
         told = [one for one in caplog.records if one.event == "fell_back"]

@@ -45,7 +45,8 @@ def test_what_is_closed_shares_the_time(bag, monkeypatch):
     for part in (engine.indexer, engine.index):
         monkeypatch.setattr(part, "close", late.close)
     memory.close(timeout=0.5)
-    assert slow.given == [pytest.approx(0.5, abs=0.01)]
+    assert len(slow.given) == 1
+    assert 0.2 < slow.given[0] <= 0.5
     assert len(late.given) == 3
     assert all(one <= 0.2 + 0.01 for one in late.given)
 
