@@ -165,6 +165,7 @@ class Catalog:
         self.attached: dict[tuple[str, ...], Attached] = {}
         self.numbers = Numbers()
         self.lost: list[str] = []
+        self.closed = False
         self.notices = Notices(self.store, self.lost)
 
     def is_forked(self) -> bool:

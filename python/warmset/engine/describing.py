@@ -96,10 +96,12 @@ class DescribeQueue:
     def close(self, timeout: float, /) -> None:
         """Finish within about that many seconds; the rest is described after the next open."""
         end = time.monotonic() + timeout
-        with self._changed:
-            if timeout > 0:
-                self._changed.wait_for(self._is_idle, timeout)
-        self.stop(max(end - time.monotonic(), 0.0))
+        try:
+            with self._changed:
+                if timeout > 0:
+                    self._changed.wait_for(self._is_idle, timeout)
+        finally:
+            self.stop(max(end - time.monotonic(), 0.0))
 
     def stop(self, seconds: float, /) -> None:
         """Begin nothing more, and wait at most so many seconds until the thread has ended."""

@@ -27,13 +27,12 @@ from warmset.store.rows import Add
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from os import PathLike
 
     from warmset._core import Outcome
     from warmset.embed import Embedder
-    from warmset.engine.catalog import Attached
     from warmset.state.ledger import Ledger
     from warmset.store.conditions import Condition
     from warmset.store.options import StoreOptions
@@ -472,28 +471,32 @@ class Engine(Library):
 
     def close(self, timeout: float) -> None:
         """Finish pending work within about that many seconds in all, and close the store."""
-        end, left = time.monotonic() + timeout, list(self.attached.values())
+        end = time.monotonic() + timeout
         try:
-            while left:
-                left[0].close(_until(end))
-                del left[0]
+            for attached in list(self.attached.values()):
+                attached.close(_until(end))
             if self.indexer is not None:
                 self.indexer.close(_until(end))
             self.index.close(_until(end))
+        except BaseException:
+            self.abandon()
+            raise
         finally:
-            self._end(left)
+            self._end()
             if not self.is_forked():  # a thread of a fork's parent may have held the lock
                 with self.lock:
                     self.release()
 
     def abandon(self) -> None:
-        """Close what is there after an opening that was cut off anywhere; nothing is waited for."""
-        self._end(list(self.__dict__.get("attached", {}).values()))
+        """Close what is there where opening or closing was cut off; nothing is waited for."""
+        try:
+            for attached in list(self.__dict__.get("attached", {}).values()):
+                attached.close(0.0)
+        finally:
+            self._end()
 
-    def _end(self, attached: Iterable[Attached]) -> None:
+    def _end(self) -> None:
         had = self.__dict__  # not all of it, where an opening was cut off
-        for one in attached:
-            one.close(0.0)
         if had.get("indexer") is not None:
             had["indexer"].end()
         if had.get("store") is not None:

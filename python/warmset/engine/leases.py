@@ -96,9 +96,13 @@ class Lease:
         return was
 
     def _close(self, timeout: float) -> None:
-        if self.vectors is not None:
-            self.vectors.close()
-        self.engine.close(timeout)
+        try:
+            if self.vectors is not None:
+                self.vectors.close()
+            self.engine.close(timeout)
+        except BaseException:
+            self.engine.abandon()  # it may have been cut off before it closed anything
+            raise
 
 
 class Leasing:
@@ -152,10 +156,12 @@ class Leasing:
         if self._share is not None:
             self._share.release(0.0)
             return
-        for engine in self._made:
-            engine.abandon()
-        if self._place is not None:
-            _leave(*self._place)
+        try:
+            for engine in self._made:
+                engine.abandon()
+        finally:
+            if self._place is not None:
+                _leave(*self._place)
 
     def _shared(self, path: str | PathLike[str]) -> Lease:
         name = os.fspath(path)

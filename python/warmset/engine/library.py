@@ -289,6 +289,7 @@ class Library(Catalog):
 
         A handle may be kept after it was closed, and its parts refer to each other.
         """
+        self.closed = True
         self.retriever.clear()
         self.ledgers.clear()
         self.item_indexes.clear()

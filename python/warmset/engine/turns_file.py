@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 LOG: Final = room("index")
 
-FORM: Final = 2
+FORM: Final = 3
 """Grows when other things are known of the same turns."""
 
 

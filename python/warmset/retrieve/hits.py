@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.shown import plain, table
-from warmset.errors import Erased, NotFound
+from warmset.errors import Closed, Erased, NotFound
 from warmset.options import MIN_MATCH
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ class Found(Sequence[Hit]):
     """The hits of a search, best first: a lazy sequence over columns.
 
     A hit is read when it is asked for. One whose turn was erased since raises `Erased` or
-    `NotFound` at its index, and is left out of slices and of what is iterated, shown or copied.
+    `NotFound` at its index, and is left out of slices and of what is iterated, shown or copied: a
+    hit then has another place there than its id has in `ids`. Hits that were not read before the
+    memory was closed raise `Closed`, except those of a copy.
 
     Attributes:
         columns: Ids, best first, and their scores, as arrays.
@@ -130,6 +132,10 @@ class Found(Sequence[Hit]):
     def __iter__(self) -> Iterator[Hit]:
         """Yield the hits whose turns are still there."""
         return self._left(range(len(self)))
+
+    def __reversed__(self) -> Iterator[Hit]:
+        """Yield them from the last to the first."""
+        return self._left(reversed(range(len(self))))
 
     def __repr__(self) -> str:
         return f"Found({len(self)} hits, by={self.by!r}, ids={_first(self.ids)})"
@@ -178,6 +184,8 @@ class Found(Sequence[Hit]):
             if kept is None:
                 raise NotFound(f"message {self.ids[at]} was erased")
             return kept
+        if self._engine.closed:
+            raise Closed("the memory is closed; copy the hits before, for example with list()")
         ledger = self._engine.owner(self.ids[at])
         entry = ledger.entries[self.ids[at]]
         return Hit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from warmset import Filter, Memory
+from warmset.engine import Engine, leases
 from warmset.errors import InvalidInputError
 from warmset.native import ColdStore
 
@@ -94,6 +96,52 @@ def test_a_cut_off_end_ends_the_rest_at_once(tmp_path, bag):
             assert not thread.is_alive()
     ColdStore.open(tmp_path, mode="exclusive").close()
     memory.close()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_cannot_be_ended_keeps_no_store_open(tmp_path, bag, monkeypatch, error):
+    class Broken(Watched):
+        def close(self, _timeout):
+            raise error
+
+    memory = Memory.open(tmp_path, embedder=bag, mode="exclusive")
+    memory._engine.attached["broken",] = Broken()
+    with pytest.raises(error):
+        memory.close()
+    assert os.path.realpath(tmp_path) not in leases._places
+    attached = Engine.__init__
+
+    def broken(self, *given, **options):
+        attached(self, *given, **options)
+        self.attached["broken",] = Broken()
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "__init__", broken)
+        with pytest.raises(error):
+            Memory.open(tmp_path, embedder=bag, mode="exclusive")
+    assert os.path.realpath(tmp_path) not in leases._places
+    ColdStore.open(tmp_path, mode="exclusive").close()
+
+
+@pytest.mark.parametrize("cut", ["_close", "vectors"])
+def test_an_end_that_is_cut_off_before_it_began_is_one(tmp_path, bag, monkeypatch, cut):
+    memory = Memory.open(tmp_path, embedder=bag, mode="exclusive", summary_line=lambda _text: "x")
+    memory.conversation("log").append(said())
+    engine, lease = memory._engine, memory._handle._share
+
+    def interrupted(*_given):
+        raise KeyboardInterrupt
+
+    if cut == "vectors":
+        monkeypatch.setattr(lease.vectors, "close", interrupted)
+    else:
+        monkeypatch.setattr(engine, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        memory.close()
+    assert engine.describing._closed
+    assert engine.indexer._closed
+    ColdStore.open(tmp_path, mode="exclusive").close()
 
 
 @pytest.mark.parametrize("given", ["5", -1, -0.001, math.nan, True, [1]])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warmset import Filter, Memory
-from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.errors import Closed, Erased, InvalidInputError, NotFound
 from warmset.retrieve.cues import read
 
 THEN = datetime(2023, 5, 10, 12, tzinfo=UTC)  # a Wednesday
@@ -254,6 +254,7 @@ def test_hits_of_what_was_erased_since_are_left_out():
         memory.erase(ids=[gone])
         assert [hit.id for hit in made] == [hit.id for hit in made[:]] == left
         assert [hit.id for hit in made[:2]] == left[:1]
+        assert [hit.id for hit in reversed(made)] == left[::-1]
         assert [hit["id"] for hit in made.to_dict()["hits"]] == left
         assert made._repr_html_().count("<tr>") == 3
         assert (made.ids, len(made)) == (ids, 3)
@@ -263,3 +264,6 @@ def test_hits_of_what_was_erased_since_are_left_out():
                 one[0]
             assert one[1].id == one[-2].id == left[0]
     assert [hit.id for hit in copied] == left
+    for use in (list, lambda one: one[0], lambda one: one[:], type(made).to_dict, pickle.dumps):
+        with pytest.raises(Closed):
+            use(made)
