@@ -56,9 +56,8 @@ class Handle:
         Args:
             timeout: Seconds that the last handle on a path gives the pending vectors.
         """
-        if not self.closed:
-            self.closed = True
-            self._share.release(timeout)
+        self.closed = True
+        self._share.release(timeout)  # which does nothing twice, and what a first try did not reach
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"

@@ -39,6 +39,11 @@ class Watched:
         """Nothing."""
 
 
+def interrupted(*_given):
+    """What Ctrl-C ends at once."""
+    raise KeyboardInterrupt
+
+
 def test_what_is_closed_shares_the_time(bag, monkeypatch):
     memory = Memory.open(None, embedder=bag)
     engine = memory._engine
@@ -129,10 +134,6 @@ def test_an_end_that_is_cut_off_before_it_began_is_one(tmp_path, bag, monkeypatc
     memory = Memory.open(tmp_path, embedder=bag, mode="exclusive", summary_line=lambda _text: "x")
     memory.conversation("log").append(said())
     engine, lease = memory._engine, memory._handle._share
-
-    def interrupted(*_given):
-        raise KeyboardInterrupt
-
     if cut == "vectors":
         monkeypatch.setattr(lease.vectors, "close", interrupted)
     else:
@@ -141,6 +142,17 @@ def test_an_end_that_is_cut_off_before_it_began_is_one(tmp_path, bag, monkeypatc
         memory.close()
     assert engine.describing._closed
     assert engine.indexer._closed
+    ColdStore.open(tmp_path, mode="exclusive").close()
+
+
+def test_closing_again_ends_what_a_cut_off_try_did_not_begin(tmp_path, bag, monkeypatch):
+    memory = Memory.open(tmp_path, embedder=bag, mode="exclusive")
+    with monkeypatch.context() as patch:
+        patch.setattr(leases.Lease, "release", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            memory.close()
+    memory.close()
+    memory.close()
     ColdStore.open(tmp_path, mode="exclusive").close()
 
 
