@@ -109,7 +109,7 @@ class Found(Sequence[Hit]):
         *,
         by: str,
         why: str | None,
-        pending: int,
+        pending: int = 0,
     ) -> None:
         self._engine: Engine | None = engine
         self._hits: list[Hit | None] = []  # of a copy; None for what was erased by then
