@@ -12,6 +12,7 @@ from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset._support.deadlines import time_left
 from warmset._support.locks import condition, guarded
 from warmset._support.log import kind, room
 from warmset.errors import Erased, NotFound, StoreError, WarmsetError
@@ -101,7 +102,7 @@ class DescribeQueue:
                 if timeout > 0:
                     self._changed.wait_for(self._is_idle, timeout)
         finally:
-            self.stop(max(end - time.monotonic(), 0.0))
+            self.stop(time_left(end))
 
     def stop(self, seconds: float, /) -> None:
         """Begin nothing more, and wait at most so many seconds until the thread has ended."""

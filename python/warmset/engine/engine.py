@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from warmset import messages
 from warmset._core import content_hash
 from warmset._support.cut_off import IfCutOff
+from warmset._support.deadlines import time_left
 from warmset._support.locks import guarded
 from warmset.engine.describing import DescribeQueue
 from warmset.engine.index_file import IndexFile
@@ -449,7 +450,7 @@ class Engine(Library):
         embedded = self.indexer is None or self.indexer.flush(timeout)
         if self.describing is None:
             return embedded
-        left = None if end is None else _until(end)
+        left = None if end is None else time_left(end)
         return self.describing.flush(left) and embedded
 
     def rebuild_index(self) -> None:
@@ -474,10 +475,10 @@ class Engine(Library):
         end = time.monotonic() + timeout
         try:
             for attached in list(self.attached.values()):
-                attached.close(_until(end))
+                attached.close(time_left(end))
             if self.indexer is not None:
-                self.indexer.close(_until(end))
-            self.index.close(_until(end))
+                self.indexer.close(time_left(end))
+            self.index.close(time_left(end))
         except BaseException:
             self.abandon()
             raise
@@ -514,11 +515,6 @@ class Engine(Library):
     def paused(self) -> AbstractContextManager[object]:
         """Pause the embedding of turns."""
         return nullcontext() if self.indexer is None else self.indexer.paused()
-
-
-def _until(end: float) -> float:
-    """Return the seconds until a moment of `time.monotonic`; 0 if it has passed."""
-    return max(end - time.monotonic(), 0.0)
 
 
 def _since(started: float) -> float:

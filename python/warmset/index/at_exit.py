@@ -15,6 +15,7 @@ import weakref
 from contextlib import suppress
 from typing import Final, Protocol
 
+from warmset._support.deadlines import time_left
 from warmset._support.ending import ENDING, died_of_ctrl_c, is_interrupted
 
 GRACE: Final = 10.0
@@ -46,7 +47,7 @@ def _stop_all() -> None:
     end = time.monotonic() + (SOON if is_interrupted() else GRACE)
     for one, process in list(_threads.items()):
         if process == os.getpid():  # a fork has no threads but the one that made it
-            one.stop(max(end - time.monotonic(), 0.0))
+            one.stop(time_left(end))
     if time.monotonic() >= end and died_of_ctrl_c():
         _die()
 

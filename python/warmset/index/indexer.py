@@ -11,6 +11,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.deadlines import time_left
 from warmset._support.ending import ENDING
 from warmset._support.locks import condition, guarded, lock
 from warmset._support.log import event, kind, room
@@ -189,7 +190,7 @@ class Indexer:
         end = time.monotonic() + timeout
         self.settle(timeout)
         self.end()
-        self._background.join(max(end - time.monotonic(), 0.0))
+        self._background.join(time_left(end))
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
