@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from warmset._support.integers import whole_number
 from warmset.errors import InvalidInputError, NotFound
 
 if TYPE_CHECKING:
@@ -80,10 +79,10 @@ def id_of(given: object) -> int:
     Raises:
         InvalidInputError: It is not an integer.
     """
-    if not isinstance(given, bool) and isinstance(given, SupportsIndex):
-        with suppress(TypeError):  # an array of several
-            return index(given)
-    raise InvalidInputError(f"ids: expected an id or several, found {given!r:.80}")
+    number = whole_number(given)
+    if number is None:
+        raise InvalidInputError(f"ids: expected an id or several, found {given!r:.80}")
+    return number
 
 
 def read_turns(engine: Engine, ledger: Ledger, ids: Sequence[int]) -> list[Turn]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import partial
-from operator import index
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
+from warmset._support.integers import whole_number
 from warmset.errors import InvalidInputError, NotFound
 from warmset.items.archive import copies_of
 from warmset.items.cells import versions_of
@@ -117,11 +116,8 @@ def _ids(given: object) -> list[int]:
         raise InvalidInputError(f"ids: expected ids of messages, found {given!r:.80}")
     found = set[int]()
     for id_ in listed:
-        number = -1
-        if not isinstance(id_, bool) and isinstance(id_, SupportsIndex):
-            with suppress(TypeError):  # an array of several
-                number = index(id_)
-        if number < 0:
+        number = whole_number(id_)
+        if number is None or number < 0:
             raise InvalidInputError(f"ids: expected ids of messages, found {id_!r:.80} among them")
         found.add(number)
     return sorted(found)

@@ -239,6 +239,21 @@ def test_what_became_of_summaries_is_on_record(made, hand, tmp_path):
         assert memory.episodes(conversation="other") == []
 
 
+def test_what_a_window_showed_is_on_record_before_the_summary_that_follows(made, hand, tmp_path):
+    memory, log = opened(made(), tmp_path)
+    with memory:
+        at, applied = 0, 0
+        while applied < 2:
+            talk(log, 1, at)
+            at += 1
+            applied += window(log).report.compaction.applied
+            while hand.tasks:
+                hand.run()
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        runs = memory.episodes(conversation="log")
+        assert [run.what for run in runs] == ["prepared", "applied", "prepared", "applied"]
+
+
 def test_of_many_summaries_the_next_process_reads_the_newest_only(made, hand, tmp_path):
     memory, log = opened(made(), tmp_path)
     with memory:

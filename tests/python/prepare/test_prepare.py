@@ -24,6 +24,7 @@ from warmset.messages import text_message
 from warmset.money import Prices
 from warmset.prepare import of
 from warmset.prepare.jobs import Job
+from warmset.tokens import PER_MESSAGE
 
 
 def test_the_soft_line_begins_a_summary_and_the_hard_line_swaps_it_in(made, hand):
@@ -432,6 +433,18 @@ def test_what_cannot_fit_is_told(made, hand):
         with pytest.raises(BudgetTooSmall) as error:
             window(log)
         assert error.value.need > error.value.have == BUDGET
+        del hand
+
+
+def test_a_request_that_alone_exceeds_the_budget_is_told_with_its_tokens(made, hand):
+    memory, log = opened(made())
+    with memory:
+        talk(log, 20)
+        request = f"{LINE} " * 60
+        with pytest.raises(BudgetTooSmall) as error:
+            window(log, query=request)
+        need = PER_MESSAGE + memory._engine.count(request)
+        assert (error.value.need, error.value.have) == (need, BUDGET)
         del hand
 
 
