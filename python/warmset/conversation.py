@@ -206,7 +206,8 @@ class Conversation:
             StoreError: The messages could not be stored; nothing changed.
         """
         beside = ingest.Beside(at, speaker, session, meta)
-        return ingest.sync_messages(*self._live(), full_list, beside, self._handle.redactor)
+        synced, _ = ingest.sync_messages(*self._live(), full_list, beside, self._handle.redactor)
+        return synced
 
     def pop(self, count: int = 1, *, forget: bool = False) -> list[Turn]:
         """Take the last messages off the conversation, and return them.

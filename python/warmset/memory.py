@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, fields
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -158,7 +158,8 @@ class Memory:
         """Store the new messages of a full list and build the window for the next call.
 
         Calls `Conversation.sync`, then `Conversation.window`, and raises their errors. For callers
-        that hold the whole list of messages.
+        that hold the whole list of messages. The window is of this list also where other threads or
+        processes store other lists of the conversation at the same time; threads take turns.
 
         Args:
             messages: All messages of the conversation.
@@ -171,11 +172,13 @@ class Memory:
 
         Returns:
             The window.
+
+        Raises:
+            ConversationBusy: The conversation changed each time while the window was built.
         """
-        one = self.conversation(conversation)
-        self._windows.expect(conversation, budget, mode, options)
-        synced = one.sync(messages, at=at)
-        return window.with_synced(one.window(budget=budget, mode=mode, **options), synced)
+        build = partial(self.conversation(conversation).window, budget=budget, mode=mode, **options)
+        expect = partial(self._windows.expect, conversation, budget, mode, options)
+        return window.window_of_list(self._handle, conversation, messages, at, expect, build)
 
     def search(
         self,

@@ -26,6 +26,7 @@ Name: TypeAlias = Literal[
     "tools",
     "pages",
     "place",
+    "turn",
     "index_file",
     "embedding",
     "shelf",

@@ -44,6 +44,7 @@ from warmset.errors.models import (
 from warmset.errors.store import (
     Closed,
     Conflict,
+    ConversationBusy,
     Corrupt,
     Erased,
     ForeignSegment,
@@ -69,6 +70,7 @@ __all__ = [
     "BudgetTooSmall",
     "Closed",
     "Conflict",
+    "ConversationBusy",
     "ConversionError",
     "Corrupt",
     "CountError",

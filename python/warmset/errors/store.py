@@ -31,6 +31,27 @@ class Locked(StoreError):  # noqa: N818 - the name is part of the published cont
         return f"{self.path} is in use by {self.owner}; close it there, or wait for it"
 
 
+class ConversationBusy(StoreError):  # noqa: N818
+    """Others stored lists or replies in a conversation each time its window was built.
+
+    Args:
+        conversation: Its name.
+        tries: How often the window was built.
+    """
+
+    def __init__(self, conversation: str, tries: int) -> None:
+        super().__init__(conversation, tries)
+        self.conversation = conversation
+        self.tries = tries
+
+    def __str__(self) -> str:
+        return (
+            f"conversation {self.conversation!r} changed each of {self.tries} times while the "
+            "window of a list was built; give lists that are sent at the same time conversations "
+            "of their own, or try again"
+        )
+
+
 class Poisoned(StoreError):  # noqa: N818
     """An earlier write or sync failed, so nothing more is acknowledged; reopen the store."""
 

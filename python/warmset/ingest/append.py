@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from warmset.ingest.full_list import Fresh
     from warmset.messages import Dialect, Message, MessageLike
     from warmset.messages.canonical import Variant
+    from warmset.state.branches import PathMark
     from warmset.state.ledger import Ledger
     from warmset.state.sent_lists import SentList
 
@@ -219,12 +220,16 @@ def _append_once(
 
 def sync_messages(
     engine: Engine, ledger: Ledger, given: Given, beside: Beside, redactor: Redactor
-) -> Synced:
-    """Make a conversation equal to a full list; see `Conversation.sync`."""
+) -> tuple[Synced, PathMark]:
+    """Make a conversation equal to a full list; see `Conversation.sync`.
+
+    Returns:
+        What became of the list, and the path that it is now.
+    """
     listed = _listed(ledger, given, redactor)
     beside = beside.redacted(redactor)
     try:
-        synced = _sync(engine, ledger, listed, beside)
+        synced, mark = _sync(engine, ledger, listed, beside)
         redactor.note(ledger.tenant, ledger.name, synced.redacted)
         if synced.left_most:
             event(
@@ -239,7 +244,7 @@ def sync_messages(
     finally:
         engine.notices.tell()
     engine.room()
-    return synced
+    return synced, mark
 
 
 def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
@@ -255,7 +260,9 @@ def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
         raise
 
 
-def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> Synced:
+def _sync(
+    engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside
+) -> tuple[Synced, PathMark]:
     with engine.lock:
         ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
         matched = match_list(ledger, listed, engine.messages)
@@ -284,7 +291,8 @@ def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> 
         elif matched.moved:
             engine.move(ledger, matched.head)
         ledger.last_list.take(listed.draft, listed.digests)
-        return result
+        mark = ledger.history.mark()
+        return replace(result, head=mark.head or None), mark
 
 
 def _show_as(ledger: Ledger, variants: Mapping[int, Variant]) -> None:

@@ -58,6 +58,9 @@ class Synced:
         left: The number of messages of the previous path that are not on the new one.
         redacted: The number of new messages of which text was left out, by the redaction hook or
             because it stood in `<private>` tags.
+        head: The id of the last message of the list, for `append(reply, after=synced.head)` where
+            others may have stored another list meanwhile; None if the list is empty. Of messages
+            that wait for another process, the last one before them.
     """
 
     kept: int
@@ -66,6 +69,7 @@ class Synced:
     recognised: int = 0
     left: int = 0
     redacted: int = 0
+    head: int | None = None
 
     @property
     def left_most(self) -> bool:

@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import Turns
@@ -63,6 +64,21 @@ class Step(NamedTuple):
     variant: Variant
 
 
+@dataclass(frozen=True, slots=True)
+class PathMark:
+    """The current path of a conversation at some time.
+
+    Args:
+        history: The conversation's messages.
+        turned: How often the path had got another end.
+        head: Its last message; `ROOT` if there was none.
+    """
+
+    history: History
+    turned: int
+    head: int
+
+
 @guarded(
     "engine",
     writes=(
@@ -73,8 +89,11 @@ class Step(NamedTuple):
         "heirs",
         "branched",
         "moved",
+        "turned",
     ),
     calls=(
+        "mark",
+        "stands",
         "add",
         "restore",
         "expect",
@@ -107,10 +126,12 @@ class History:
         moves: Where records moved the path's end, by their ids.
         moved: The id of what determined the path's end last.
         steps: Where messages in another form led, by the message before and the content hash.
+        turned: How often another message became the path's end.
     """
 
     def __init__(self) -> None:
         self.turns = Turns()
+        self.turned = 0
         self.path: list[int] = []
         self.steps: dict[tuple[int, bytes], Step] = {}
         self.awaited: list[bytes] = []
@@ -128,6 +149,14 @@ class History:
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self.turns
+
+    def mark(self) -> PathMark:
+        """Return what tells later whether the path is still as it is now."""
+        return PathMark(self, self.turned, self.head)
+
+    def stands(self, mark: PathMark) -> bool:
+        """Tell whether the path has been the same one since a mark."""
+        return mark.history is self and mark.turned == self.turned
 
     def add(self, id_: int, digest: bytes, row: Row = _BLANK) -> None:
         """Put a message at the end of the current path.
@@ -158,10 +187,12 @@ class History:
             self.awaited_after = id_ if self.awaited else None
         self.moved = id_
         self.path.append(id_)
+        self.turned += 1
 
     def restore(self, turns: Turns) -> None:
         """Take up a tree and its path in the place of an empty one."""
         self.turns, self.path = turns, turns.path()
+        self.turned += 1
 
     def keep(self, id_: int, parent: int) -> None:
         """Take up an entry that is no message.
@@ -300,4 +331,5 @@ class History:
         if not self.awaited and self.awaited_after == head:
             self.awaited_after = None
         self.branched = self.branched or bool(left or joined)
+        self.turned += bool(left or joined)
         return left, joined

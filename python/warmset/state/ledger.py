@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from warmset._core import ListCopy
-from warmset._support.locks import guarded
+from warmset._support.locks import guarded, rlock
 from warmset.messages import STORED
 from warmset.money.spending import Spending
 from warmset.options import SESSION_GAP
@@ -25,6 +25,7 @@ from warmset.text.features import Addressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from threading import RLock
 
     from warmset._core import Turns
     from warmset.messages import Dialect, Facts
@@ -95,6 +96,7 @@ class Ledger:
             pinned then, the newest first.
         forms: The canonical forms of its messages, as far as they were needed.
         session: The number of the last message's session, its name, and the message's time.
+        turn: Held while a whole list is stored and its window is built, by one thread at a time.
     """
 
     tenant: str
@@ -123,6 +125,7 @@ class Ledger:
     standing: Standing | None = None
     columns: Columns = field(default_factory=Columns)
     session: tuple[int, str | None, float] = (0, None, 0.0)
+    turn: RLock = field(default_factory=lambda: rlock("turn"))
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     )
     from warmset.window.cut import cut_ask, cut_conversation
     from warmset.window.cut_result import CutAsk, CutResult
+    from warmset.window.of_list import window_of_list
     from warmset.window.options import WindowKeywords, WindowOptions
     from warmset.window.pipeline import Windows
     from warmset.window.request import Ask
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         Part,
         Report,
         Window,
-        with_synced,
     )
     from warmset.window.sent_back import note_cut
     from warmset.window.summaries import CompactionPolicy, Summaries
@@ -52,7 +52,7 @@ __all__ = [
     "cut_ask",
     "cut_conversation",
     "note_cut",
-    "with_synced",
+    "window_of_list",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
@@ -67,6 +67,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             ],
             "cut": ["cut_ask", "cut_conversation"],
             "cut_result": ["CutAsk", "CutResult"],
+            "of_list": ["window_of_list"],
             "options": ["WindowKeywords", "WindowOptions"],
             "pipeline": ["Windows"],
             "request": ["Ask"],
@@ -78,7 +79,6 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
                 "Part",
                 "Report",
                 "Window",
-                "with_synced",
             ],
             "sent_back": ["note_cut"],
             "summaries": ["CompactionPolicy", "Summaries"],

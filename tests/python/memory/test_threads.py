@@ -235,7 +235,7 @@ def test_a_sync_that_an_erasure_came_before_keeps_the_whole_list():
         before = conversation._ledger
         memory.erase(conversation="log")
         beside = ingest.Beside(None, None, None, None)
-        synced = ingest.sync_messages(
+        synced, _ = ingest.sync_messages(
             memory._engine, before, turns, beside, memory._handle.redactor
         )
         assert (synced.kept, synced.appended) == (0, conversation.ids)

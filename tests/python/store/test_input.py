@@ -137,7 +137,9 @@ def test_a_path_with_bytes_that_are_no_text_works(mode, tmp_path):
         assert store.path == path
 
 
-@pytest.mark.parametrize("ids", [5, "12", b"12", [True], [1.0], ["1"], [None], [-1], [-7]], ids=repr)
+@pytest.mark.parametrize(
+    "ids", [5, "12", b"12", [True], [1.0], ["1"], [None], [-1], [-7]], ids=repr
+)
 def test_what_are_no_ids_of_messages_erase_nothing(ids):
     with Memory.open(None, embedder="lexical") as memory:
         log = memory.conversation("log")

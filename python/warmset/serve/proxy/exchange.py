@@ -379,22 +379,19 @@ class Exchanges:
 
     def _continued(self, asked: Asked, asked_body: AskedBody) -> Prepared:
         """Return a request that goes as it came, for its list is not all that the model reads."""
-        surface, talk = asked.surface, None
+        surface, talk, onward = asked.surface, None, None
         body, given = asked_body.fields.values, asked_body.given
         with self._memories.of(self._who.tenant(asked.headers, asked.query)) as memory:
-            if given is None:
-                onward = None
-            elif is_continued(surface, body):
+            if given is not None and is_continued(surface, body):
                 named = conversation_of(asked.headers, body, self._options)
                 onward = self._provided.onward(memory, surface, body, given, named)
-            else:
+            elif given is not None:
                 talk = self._who.conversation(
                     memory, asked.headers, body, surface, asked_body.listed
                 )
-                conversation = memory.conversation(talk.name)
-                conversation.sync(given)
-                last = conversation.ids[-1]
-                onward = Onward(tenant=memory.tenant, conversation=talk.name, after=last)
+                last = memory.conversation(talk.name).sync(given).head
+                if last is not None:
+                    onward = Onward(tenant=memory.tenant, conversation=talk.name, after=last)
         if onward is None:
             event(LOG, logging.INFO, "not_recorded", surface=surface.name)
         return Prepared(
