@@ -31,7 +31,13 @@ _END: Final = re.compile(
     rb"\[DONE\]|message_stop|response\.(?:completed|incomplete)"
     rb"|finish_?[rR]eason\"\s*:\s*\"|interaction\.complete"
 )
-"""What stands where a reply ends."""
+"""What stands in the event that ends a reply, or in a text that says so."""
+
+_LONGEST: Final = 64
+"""No less than the bytes of such a mark, of which two pieces may have a part each."""
+
+_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+"""The blank line behind an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +66,28 @@ class Along:
     def __init__(
         self, surface: Surface, headers: Mapping[str, str], *, early: bool = False
     ) -> None:
-        kind_of = headers.get("content-type", "")
+        kind_of = headers.get("content-type", "").lower()
         plain = headers.get("content-encoding", "identity") == "identity"
         self._streams = kind_of.startswith("text/event-stream")
         self._reader = assembler_for(surface.name, kind_of) if plain else None
         self._surface = surface.name
+        self._is_array = surface.name == "gemini" and surface.streams is True
         self._looks = LOOKS
+        self._before = b""
+        self._marked = False
         self._told = False
         self._early = early
         self._held: bytes | None = None
 
     def take(self, chunk: bytes) -> Step:
-        """Take a piece. Pieces of a stream are passed on at once, those of a body with the next."""
+        """Take a piece. What may be the last piece of a body is passed on with the next one."""
         self._read(chunk)
         if not self._streams:
-            held, self._held = self._held, chunk
-            return Step(None, () if held is None else (held,))
+            ready = () if self._held is None else (self._held,)
+            self._held = chunk
+            if self._is_array and not chunk.rstrip().endswith(b"]"):
+                ready, self._held = (*ready, chunk), None
+            return Step(None, ready)
         reply = None
         if not self._told and self._ends(chunk):
             self._told = True
@@ -95,9 +107,24 @@ class Along:
         return () if held is None else (held,)
 
     def _ends(self, chunk: bytes) -> bool:
-        """Return whether a reply may end with a piece; a text that says so costs a look."""
-        if self._reader is None or not self._looks or not _END.search(chunk):
+        """Return whether a reply ends with a piece.
+
+        The mark of its end may stand many pieces before the end of its event, which has the whole
+        response in it. A text that says the same costs a look.
+        """
+        if self._reader is None or not self._looks:
             return False
+        before, seen = len(self._before), self._before + chunk
+        self._before = seen[-_LONGEST:]
+        marks = [one.end() for one in _END.finditer(seen) if one.end() > before]
+        if not marks and not self._marked:
+            return False
+        # Behind the first mark; of one in an earlier piece, the blank line may begin there, too.
+        start = max(before - 3, 0) if self._marked else marks[0]
+        if _EVENT_END.search(seen, start) is None:
+            self._marked = True
+            return False
+        self._marked = bool(marks) and _EVENT_END.search(seen, marks[-1]) is None
         self._looks -= 1
         reply = self._reply()
         return reply is not None and reply.is_complete

@@ -134,7 +134,9 @@ class _Proxy:
         surface, fetched = surface_of(request.method, path), None
         if surface is None and (kept := fetched_of(request.method, path)) is not None:
             surface, fetched = kept
-        provider = provider_of(path, frozenset(headers)) if surface is None else surface.provider
+        provider = (
+            provider_of(path, frozenset(headers), query) if surface is None else surface.provider
+        )
         address = Address(
             method=request.method,
             url=self._upstream.upstreams.url(provider, path, query),

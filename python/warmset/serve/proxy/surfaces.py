@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +90,8 @@ _PATHS: Final = {
 }
 _INTERACTIONS_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/interactions")
 _KEPT: Final = re.compile(r"(.*/(?:responses|interactions))/([^/]+)")
+_OF_ANTHROPIC: Final = frozenset({"anthropic-version", "anthropic-beta", "x-api-key"})
+_OF_GEMINI: Final = ("/v1beta/", "/v1alpha/", "/upload/")
 _GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/(?:models|tunedModels)/[^/:]+:([A-Za-z]+)")
 
 
@@ -138,15 +140,18 @@ def fetched_of(
     return surface, unquote(found[2])
 
 
-def provider_of(path: str, headers: frozenset[str]) -> Provider:
+def provider_of(path: str, headers: frozenset[str], query: str = "") -> Provider:
     """Return whose API a request that passes through is for.
+
+    A request whose key is one of Anthropic's or Google's by where it stands goes to nobody else.
 
     Args:
         path: Its path.
         headers: The names of its headers, in lower case.
+        query: What stands behind the path.
     """
-    if {"anthropic-version", "anthropic-beta"} & headers or path.startswith("/v1/messages"):
+    if headers & _OF_ANTHROPIC or path.startswith("/v1/messages") or path == "/v1/complete":
         return "anthropic"
-    if "x-goog-api-key" in headers or path.startswith(("/v1beta/", "/v1alpha/", "/upload/")):
+    if "x-goog-api-key" in headers or path.startswith(_OF_GEMINI) or _GEMINI_PATH.fullmatch(path):
         return "gemini"
-    return "openai"
+    return "gemini" if "key" in dict(parse_qsl(query, keep_blank_values=True)) else "openai"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -166,6 +167,7 @@ class Upstream:
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # callers keep their own
             timeout=httpx2.Timeout(timeout, connect=CONNECT),
             transport=Transport(connecting or Connecting(), limits),
         )

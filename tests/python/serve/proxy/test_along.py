@@ -7,11 +7,13 @@ import json
 
 import pytest
 from proxy_requests import REPLY
+from reply_streams import ANSWERS
 
 from warmset.serve.proxy.along import LOOKS, Along
-from warmset.serve.proxy.surfaces import CHAT, RESPONSES
+from warmset.serve.proxy.surfaces import CHAT, INTERACTIONS, MESSAGES, RESPONSES, surface_of
 
 BODY = json.dumps(REPLY).encode()
+GEMINI = surface_of("POST", "/v1beta/models/gemini-3-flash:streamGenerateContent")
 
 
 def delta(text, reason=None):
@@ -91,3 +93,64 @@ def test_the_id_of_a_response_is_told_once_where_it_is_waited_for(early):
         assert (first.reply.id, first.reply.is_complete) == ("resp_1", False)
     assert along.take(said("response.in_progress", status="in_progress")).reply is None
     assert along.take(said("response.completed", status="completed")).reply.is_complete
+
+
+SURFACES = {one.name: one for one in (CHAT, RESPONSES, MESSAGES, INTERACTIONS, GEMINI)}
+STREAMS = {name: one for name, one in ANSWERS.items() if one.kind.startswith("text/event")}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_reply_is_told_before_its_end_is_passed_on_wherever_the_end_is_cut(name):
+    answer = STREAMS[name]
+    surface = SURFACES[answer.surface]
+    whole = Along(surface, {"content-type": answer.kind})
+    whole.take(answer.body)
+    if not whole.end().reply.is_complete:
+        pytest.skip("it breaks off")
+    for cut in range(len(answer.body) - 1, 0, -1):
+        along = Along(surface, {"content-type": answer.kind.title()})
+        told = [along.take(one).reply for one in (answer.body[:cut], answer.body[cut:])]
+        assert any(one is not None and one.is_complete for one in told), cut
+
+
+def test_an_end_in_many_pieces_is_told_with_the_last_of_them():
+    along = Along(RESPONSES, {"content-type": "text/event-stream"})
+    event = said("response.completed", status="completed", instructions="Be kind. " * 40)
+    steps = [along.take(event[at : at + 7]) for at in range(0, len(event), 7)]
+    told = [at for at, one in enumerate(steps) if one.reply is not None]
+    assert told == [len(steps) - 1]
+
+
+def test_of_two_marks_in_a_piece_either_may_be_the_end():
+    head = {"content-type": "text/event-stream"}
+    assert Along(CHAT, head).take(delta("", "stop") + b"data: [DONE]").reply is not None
+    along, end = Along(CHAT, head), delta("", "stop")
+    assert along.take(delta("[DONE]") + end[:-1]).reply is None
+    assert along.take(end[-1:]).reply is not None
+
+
+def test_a_text_that_speaks_of_its_end_in_small_pieces_costs_a_look_each_time():
+    along = Along(CHAT, {"content-type": "text/event-stream"})
+    stream = b"".join(delta(text) for text in ["[DONE]"] * (LOOKS - 1) + ["more"] * 9)
+    for at in range(0, len(stream), 5):
+        assert along.take(stream[at : at + 5]).reply is None
+    assert along.take(delta("", "stop")).reply is not None
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=UTF-8"])
+def test_elements_of_an_array_are_passed_on_as_they_arrive_and_its_end_is_held(kind):
+    along = Along(GEMINI, {"content-type": kind})
+    event = json.dumps({"candidates": [{"content": {"role": "model", "parts": [{"text": "A"}]}}]})
+    last = event.replace('"A"}]}', '"B"}]}, "finishReason": "STOP"')
+    pieces = [f"[{event}\n".encode(), f",\r\n{last}\n".encode(), b"]\n"]
+    assert [along.take(one).chunks for one in pieces] == [(pieces[0],), (pieces[1],), ()]
+    end = along.end()
+    assert end.chunks == (pieces[2],)
+    assert end.reply.is_complete
+
+
+def test_what_may_be_the_end_of_an_array_is_passed_on_with_the_next_piece():
+    along = Along(GEMINI, {"content-type": "application/json"})
+    pieces = (b'[{"text": "a]', b"b]", b'c"}\n')
+    assert [along.take(one).chunks for one in pieces] == [(), (pieces[0],), (pieces[1], pieces[2])]
+    assert along.end().chunks == ()

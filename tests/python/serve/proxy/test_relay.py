@@ -222,6 +222,22 @@ def test_a_silent_upstream_is_told(proxied):
         assert got.headers["x-warmset"] == "upstream; reason=slow"
 
 
+def test_cookies_of_one_caller_go_to_nobody_else(proxied, httpserver):
+    seen = []
+
+    def answer(request):
+        seen.append(request.headers.get("cookie"))
+        return Response("{}", headers={"set-cookie": "session=of-alice; Path=/"})
+
+    httpserver.expect_request("/v1/models").respond_with_handler(answer)
+    with proxied(httpserver.url_for("")) as proxy:
+        first = httpx2.get(f"{proxy.url}/v1/models", headers={"authorization": "Bearer alice"})
+        assert first.headers["set-cookie"] == "session=of-alice; Path=/"
+        httpx2.get(f"{proxy.url}/v1/models", headers={"authorization": "Bearer bob"})
+        httpx2.get(f"{proxy.url}/v1/models", headers={"cookie": "session=of-bob"})
+    assert seen == [None, None, "session=of-bob"]
+
+
 def test_redirects_are_not_followed(proxied, httpserver):
     httpserver.expect_request("/v1/chat/completions").respond_with_data(
         b"", status=307, headers={"Location": httpserver.url_for("/elsewhere")}

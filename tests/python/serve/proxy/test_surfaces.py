@@ -81,10 +81,24 @@ def test_gemini_says_in_the_path_whether_it_streams(version):
         ("/v1beta/files", [], "gemini"),
         ("/upload/v1beta/files", [], "gemini"),
         ("/v1/files", [], "openai"),
+        ("/v1/files", ["x-api-key"], "anthropic"),
+        ("/v1/complete", [], "anthropic"),
+        ("/v1/completions", ["authorization"], "openai"),
+        ("/v1/models/gemini-3-flash:countTokens", [], "gemini"),
+        ("/v1/tunedModels/mine:embedContent", [], "gemini"),
+        ("/v1/models/ft:gpt-6:mine", ["authorization"], "openai"),
     ],
 )
 def test_what_passes_through_goes_to_whose_api_it_is_of(path, headers, provider):
     assert provider_of(path, frozenset(headers)) == provider
+
+
+@pytest.mark.parametrize(
+    ("query", "provider"),
+    [("key=secret", "gemini"), ("pageSize=5&key=", "gemini"), ("monkey=1", "openai")],
+)
+def test_a_key_in_the_query_is_googles(query, provider):
+    assert provider_of("/v1/models", frozenset({"accept"}), query) == provider
 
 
 @pytest.mark.parametrize(
