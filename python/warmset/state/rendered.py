@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from warmset.messages.canonical import Form, Variant
 
-WINDOWS: Final = 8
-"""Windows of a conversation that are held; one that a list began with counts as new again."""
+WINDOWS: Final = 16
+"""Lists of windows that are held, of which a window has one or two; one that a list began with
+counts as new again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import content_hash
@@ -42,6 +43,10 @@ def note_window(ledger: Ledger, made: Assembled, call: Call) -> None:
     turns = list(made.turns)
     same = made.messages == made.plain and turns == ledger.history.path[: len(turns)]
     if made.messages and not same:
+        if call.source == call.target == "anthropic":
+            unmerged = _unmerged(ledger.history, made, call)
+            if len(unmerged.shown) > len(made.messages):
+                ledger.windows.add(unmerged)
         ledger.windows.add(_noted(ledger.history, made, call))
 
 
@@ -124,6 +129,22 @@ def _noted(history: History, made: Assembled, call: Call) -> _Noted:
         request = call.request if end > asked else None
         ours = request is None and not any(turns[start:end])
         rows.append(_Message(deepcopy(message), until[end - 1], ours=ours, request=request))
+    return _Noted(history, tuple(rows))
+
+
+def _unmerged(history: History, made: Assembled, call: Call) -> _Noted:
+    """Note the messages of a window as they were before neighbours of one role became one."""
+    rows: list[_Message | tuple[int, int]] = []
+    last = len(made.plain) - 1
+    leading = sum(1 for _ in takewhile(lambda one: one.get("role") in _SYSTEM, made.plain))
+    until = _until(history, made.turns, history.head)
+    for at in range(leading, len(made.plain)):
+        if made.turns[at]:
+            rows.append((made.turns[at], until[at]))
+            continue
+        request = call.request if at == last else None
+        message = deepcopy(made.plain[at])
+        rows.append(_Message(message, until[at], ours=request is None, request=request))
     return _Noted(history, tuple(rows))
 
 

@@ -13,13 +13,20 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import tool
 
 from warmset import Memory, PreparedCompaction
 from warmset.adapters.langchain import WarmsetCompactionMiddleware, WarmsetMiddleware
 from warmset.adapters.langchain.windows import Call, thread_of
 from warmset.errors import InvalidInputError
+from warmset.options import MODES
 
 
 @pytest.fixture
@@ -90,6 +97,37 @@ def test_a_conversation_stays_in_the_dialect_that_it_began_in(memory):
     said = memory.conversation("c").messages()
     assert len(said) == 4
     assert [one["content"][0]["type"] for one in said[1::2]] == ["thinking", "thinking"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_of_several_calls_go_out_as_they_are(memory, mode):
+    middleware = WarmsetMiddleware(memory, budget=2_000, mode=mode, conversation="c")
+    model, talk = spy("never", provider="anthropic"), []
+    for at in range(12):
+        calls = [
+            {"type": "tool_call", "id": f"c{at}{one}", "name": "look", "args": {}}
+            for one in range(2)
+        ]
+        talk += [
+            HumanMessage(f"Question {at}? " + "word " * 20, id=f"q{at}"),
+            AIMessage("", tool_calls=calls, id=f"a{at}"),
+            *(
+                ToolMessage(
+                    [{"type": "file", "base64": "JVBERi0=", "mime_type": "application/pdf"}],
+                    tool_call_id=call["id"],
+                    name="look",
+                    id=call["id"],
+                    artifact={"at": at},
+                )
+                for call in calls
+            ),
+        ]
+        made = middleware.windows.make(Call(talk, model=model), "c")
+        shown = [one for one in made.messages if isinstance(one, ToolMessage)]
+        assert shown[-2:] == talk[-2:]
+        assert all(any(one is given for given in talk) for one in shown)
+        talk.append(AIMessage(f"Answer {at}.", id=f"r{at}"))
+        talk.append(HumanMessage("Thanks.", id=f"t{at}"))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,15 @@ import pytest
 from cancelling import ends_before
 
 pytest.importorskip("pydantic_ai")
-from pydantic_ai import Agent
+from pydantic_ai import Agent, BinaryContent, ToolReturn
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
     TextPart,
     ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
@@ -24,6 +26,7 @@ from pydantic_ai.models.test import TestModel
 from warmset import Memory, PreparedCompaction
 from warmset.adapters.pydantic_ai import CompactionEndEvent, CompactionStartEvent, WarmsetHistory
 from warmset.adapters.pydantic_ai.capability import _instructions
+from warmset.options import MODES
 
 
 @pytest.fixture
@@ -121,6 +124,42 @@ async def test_a_conversation_stays_in_the_dialect_that_it_began_in(memory):
     said = memory.conversation("t").messages()
     assert len(said) == 4
     assert all(one["content"][0]["type"] == "thinking" for one in said[1::2])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("history", ["keep", "replace"])
+async def test_results_of_several_calls_go_out_as_they_are(memory, mode, history):
+    heard, calls = [], 0
+
+    def reply(messages, _info):
+        nonlocal calls
+        heard.append(list(messages))
+        calls += 1
+        if calls % 2:
+            given = [ToolCallPart("look", {"at": at}, f"c{calls}{at}") for at in range(3)]
+            return ModelResponse(given)
+        return ModelResponse([TextPart("Both were read.")])
+
+    capability = WarmsetHistory(memory, budget=60_000, mode=mode, history=history)
+    agent = Agent(Claude(reply), capabilities=[capability])
+
+    @agent.tool_plain
+    def look(at: int) -> ToolReturn:
+        image = BinaryContent(b"png", media_type="image/png")
+        return ToolReturn(f"shelf {at}", content=[image])
+
+    said = None
+    for at in range(4):
+        run = await agent.run(f"Question {at}?", message_history=said, conversation_id="t")
+        said = run.all_messages()
+    for messages in heard[1::2]:
+        parts = [part for message in messages[-1:] for part in message.parts]
+        assert [part.content for part in parts[:3]] == ["shelf 0", "shelf 1", "shelf 2"]
+        assert all(isinstance(part, ToolReturnPart) for part in parts[:3])
+        images = [part.content for part in parts[3:]]
+        assert len(images) == 3
+        assert all(one[0].data == b"png" for one in images)
+    assert len(memory.conversation("t")) == 4 * (1 + 1 + 6 + 1)
 
 
 async def test_instructions_count(memory):

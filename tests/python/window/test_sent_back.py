@@ -120,6 +120,42 @@ def test_every_kind_of_window_is_recognised_for_as_long_as_it_is_sent_back(
         sent = [*window.messages, *new]
 
 
+def looked_at(step):
+    """Two calls at once, their results as messages of their own, and an answer."""
+    ids = [f"c{step}a", f"c{step}b"]
+    calls = [{"type": "tool_use", "id": id_, "name": "look", "input": {}} for id_ in ids]
+    results = [
+        {"type": "tool_result", "tool_use_id": id_, "content": f"Shelf {id_}. " * 20} for id_ in ids
+    ]
+    return [
+        said("user", f"Next {step}?"),
+        {"role": "assistant", "content": calls},
+        *({"role": "user", "content": [one]} for one in results),
+        said("assistant", f"Reply {step}."),
+        said("user", "What did Shelf c1a or c2b have?"),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["jit", "recency", "steady"])
+@pytest.mark.parametrize("merged", [True, False])
+@pytest.mark.parametrize("begins", [[], [said("system", "Be kind.")]])
+def test_neighbours_may_come_back_merged_or_as_they_were(memory, mode, merged, begins):
+    conversation, everything = memory.conversation("talk"), [*begins, *looked_at("x")]
+    sent, merges = list(everything), 0
+    for step in range(16):
+        window = memory.process(
+            sent, conversation="talk", budget=900, mode=mode, dialect="anthropic"
+        )
+        assert window.synced.left == 0
+        assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == everything
+        new = [said("assistant", "Welcome."), *looked_at(step)]
+        everything += new
+        kept = window.messages if merged else list(window.sent.messages)
+        merges += len(window.messages) < len(window.sent.messages)
+        sent = [*kept, *new]
+    assert merges > 10
+
+
 def test_one_window_may_be_the_front_of_a_list_for_as_long_as_it_is_used(memory):
     conversation, history = memory.conversation("talk"), talk()
     sent = memory.process(history, conversation="talk", budget=3_000).messages

@@ -31,11 +31,16 @@ def without_thinking(message: Message) -> Message:
 def parted(window: Window, *, given: bool) -> tuple[System | None, list[Message]]:
     """Return the system prompt of a window, and its messages without it.
 
+    Neighbours of one role, such as the results of several calls, are messages of their own here:
+    frameworks have them so, and merge them themselves where a provider wants that.
+
     Args:
         window: The window.
         given: Whether it was made with a system prompt beside its messages.
     """
     messages: list[Message] = window.messages
+    if window.dialect == "anthropic" and window.sent is not None:
+        return window.system, list(window.sent.messages)
     if given and window.system is None and messages and messages[0]["role"] in _INSTRUCTING:
         return messages[0]["content"], messages[1:]
     return window.system, messages
