@@ -22,6 +22,7 @@ class Standing:
         sent: Positions on the path of what was kept last, as the result had them.
         tokens: What those messages cost.
         brief: Whether the task is shown in one line.
+        pins: Positions on the path of messages that had to stay, ascending.
     """
 
     key: tuple[object, ...]
@@ -31,3 +32,4 @@ class Standing:
     sent: NDArray[np.int64]
     tokens: int
     brief: bool
+    pins: tuple[int, ...] = ()

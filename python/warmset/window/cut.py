@@ -68,10 +68,10 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
     """
     beside = PER_REPLY + extra_tokens(engine.encoding, system=ask.system, tools=ask.tools)
     pins = _places(ledger, ask.pins)
-    key = (ask.budget, ask.low, pins, beside)
+    key = (ask.budget, ask.low, beside)
     before = ledger.standing
     cutter = _Cutter(engine, ledger, beside, pins)
-    if before is not None and before.key != key:
+    if before is not None and (before.key != key or cutter.holds_others(before)):
         before = None
     stood = before is not None and before.start is not None
     made = None if before is None else cutter.again(before, ask.budget)
@@ -87,7 +87,9 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
             front = 0
     spoken = made.tokens - beside
     moves = 0 if before is None else before.moves + moved
-    ledger.standing = Standing(key, made.start, made.held, moves, made.places, spoken, made.brief)
+    ledger.standing = Standing(
+        key, made.start, made.held, moves, made.places, spoken, made.brief, pins
+    )
     return CutResult(
         tokens=made.tokens,
         budget=ask.budget,
@@ -130,8 +132,20 @@ class _Cutter:
         self.accounts = ledger.accounts()
         self._beside = beside
         self._pins = pins
+        self._end = len(ledger.history.path)
         self._protected = self.accounts.protected(pins)
         self.dialect: Dialect = ledger.dialect or "openai"
+
+    def holds_others(self, before: Standing) -> bool:
+        """Return whether other messages before the previous cut were pinned for it than are now.
+
+        Those behind it stay in any case: a caller may pin the newest message each time.
+        """
+        if before.start is None or before.pins == self._pins:
+            return False
+        count = len(self.accounts.roll)
+        first = min(self.accounts.members(before.start)) if before.start < count else self._end
+        return _before(before.pins, first) != _before(self._pins, first)
 
     def again(self, before: Standing, budget: int) -> _Made | None:
         """Keep the previous cut; None if it exceeds the budget now, or is no longer valid."""
@@ -243,6 +257,10 @@ def _places(ledger: Ledger, ids: tuple[int, ...]) -> tuple[int, ...]:
             raise NotFound(f"pins: no message on the current path has id {id_}")
         found.append(place)
     return tuple(sorted(found))
+
+
+def _before(places: tuple[int, ...], first: int) -> list[int]:
+    return [place for place in places if place < first]
 
 
 @lru_cache(maxsize=64)

@@ -89,12 +89,26 @@ class CutResult:
     _variants: Mapping[int, Variant]
 
     def __len__(self) -> int:
-        return len(self._places) + len(self._fillers)
+        return len(self.messages)
 
     @cached_property
     def ids(self) -> list[int]:
-        """Ids of the messages that stay, in order."""
-        return [self._path[at] for at in self._places.tolist()]
+        """Ids of the messages that stay, in order; not those of messages of thinking that left.
+
+        Raises:
+            StoreError: A message could not be read.
+        """
+        return [id_ for _, id_ in self._kept if id_ != ROOT]
+
+    @property
+    def planned(self) -> int:
+        """The number of messages before thinking leaves them; nothing is read for it."""
+        return len(self._places) + len(self._fillers)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no message was left out or shortened for the budget; nothing is read for it."""
+        return len(self._places) == self._length and self._brief is None
 
     def __getstate__(self) -> dict[str, Any]:
         read = {"ids": self.ids, "evicted": self.evicted, "_judged": self._judged}
@@ -112,15 +126,30 @@ class CutResult:
     @property
     def turns(self) -> list[int]:
         """The id of each of `messages`; 0 for a filler message, and for the task in one line."""
-        made: list[int] = []
-        for at, (place, id_) in enumerate(zip(self._places.tolist(), self.ids, strict=True)):
-            made += [ROOT] * (at in self._fillers)
-            made.append(ROOT if self._brief is not None and self._brief[0] == place else id_)
+        return [turn for turn, _ in self._kept]
+
+    @property
+    def _kept(self) -> list[tuple[int, int]]:
+        pairs = zip(self._rows, self._judged.messages, strict=True)
+        return [row for row, message in pairs if message is not None]
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, int]]:
+        """What each message is before thinking leaves them: a turn, and the turn it stands for.
+
+        A copy without a store has them, because its ids were read.
+        """
+        made: list[tuple[int, int]] = []
+        for at, place in enumerate(self._places.tolist()):
+            id_ = self._path[place]
+            made += [(ROOT, ROOT)] * (at in self._fillers)
+            brief = self._brief is not None and self._brief[0] == place
+            made.append((ROOT if brief else id_, id_))
         return made
 
     @cached_property
     def evicted(self) -> list[int]:
-        """Ids of the messages of the current path that are left out, in order."""
+        """Ids of the messages of the current path that are left out for the budget, in order."""
         left_out = np.ones(self._length, dtype=bool)
         left_out[self._places] = False
         return [self._path[at] for at in np.flatnonzero(left_out).tolist()]
@@ -161,7 +190,8 @@ class CutResult:
         assert self._ledger is not None  # noqa: S101 - a copy without one has its messages
         system, tools, model = self._ask.system, self._ask.tools, self._ask.model
         after = PrefixHash(system=system, tools=tools, model=model)
-        entries, turns, variants = self._ledger.entries, self.turns, self._variants
+        entries, variants = self._ledger.entries, self._variants
+        turns = [turn for turn, _ in self._rows]
         plain = marked(variants, self._read(), turns, self.dialect, system=system, tools=tools)
         return judge_turns(entries, variants, self.dialect, after, plain, turns, model)
 
@@ -172,7 +202,7 @@ class CutResult:
             return False
         if (self._brief and self._brief[0]) != (other._brief and other._brief[0]):
             return False
-        return mine is their or self.ids == other.ids
+        return mine is their or self._rows == other._rows
 
     def _read(self) -> list[Message]:
         made: list[Message] = []
@@ -205,11 +235,11 @@ class Later(Sequence[Any]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Later):
             mine, their = self._cut, other._cut
-            if len(mine) != len(their):
+            if mine.planned != their.planned:
                 return False
             if mine.shows_the_same(their):
                 return list(mine.own) == list(their.own)
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __hash__(self) -> int:
-        return hash(len(self._cut))
+        return hash(self._cut.planned)

@@ -56,7 +56,7 @@ def note_cut(ledger: Ledger, cut: CutResult) -> None:
     The caller holds the engine's lock. What the messages are is found when it is needed.
     """
     ledger.sent_lists.note(cut.sent)
-    if len(cut) != len(ledger.history.path):
+    if not cut.is_whole:
         history, head, bare = ledger.history, ledger.history.head, replace(cut)
 
         def made() -> Rendered:

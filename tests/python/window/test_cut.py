@@ -86,10 +86,15 @@ def test_the_first_cut_is_that_of_fit_at_the_watermark(memory, dialect):
         less = kept.tokens - expected.tokens  # thinking that left is still counted in `tokens`
         assert less >= 0 if expected.thinking.removed else less == 0
         assert len(kept.thinking.removed) == len(expected.thinking.removed)
-        assert kept.ids == [
-            conversation.ids[at]
-            for at in sorted({*expected.kept, *_task(expected), *expected.thinking.changed})
+        # An item of thinking that left is no message any more; other messages have the rest.
+        changed = () if dialect == "responses" else expected.thinking.changed
+        stays = sorted({*expected.kept, *_task(expected), *changed})
+        assert kept.ids == [conversation.ids[at] for at in stays]
+        assert len(kept) == len(kept.turns) == len(kept.messages)
+        assert [turn for turn in kept.turns if turn] == [
+            id_ for id_ in kept.ids if id_ in kept.turns
         ]
+        assert sorted({*kept.ids, *kept.evicted}) == conversation.ids or dialect == "responses"
         if not validate(messages, **options):
             assert validate(kept.messages, **options) == []
     assert seen > 30
@@ -317,3 +322,22 @@ def test_cuts_that_show_the_same_are_told_from_others_without_reading_them(memor
     assert len(apart.messages) == len(whole_list.messages)
     assert apart.messages != whole_list.messages
     assert hash(whole_list.messages) == hash(again.messages)
+
+
+def test_a_pin_behind_the_cut_leaves_it_where_it_is(memory):
+    log = memory.conversation("log")
+    log.append([{"role": "user", "content": f"Line {at}: " + "word " * 20} for at in range(60)])
+    made = log.fit(budget=900, pins=[log.ids[3]])
+    last, moved = made.ids, 0
+    for at in range(4):
+        log.append({"role": "user", "content": f"More {at}."})
+        again = log.fit(budget=900, pins=[log.ids[3], log.ids[-1]])
+        assert again.ids == [*last, log.ids[-1]]
+        last, moved = again.ids, moved + again.moved
+    assert moved == 0
+    first = next(id_ for id_ in last if id_ > log.ids[3])
+    assert log.fit(budget=900, pins=[log.ids[3], first]).cached, "the first one behind it"
+    assert log.fit(budget=900, pins=[log.ids[4]]).ids != last, "another one before it"
+    made = log.fit(budget=900, pins=[log.ids[4]])
+    log.append({"role": "user", "content": "word " * 600})
+    assert log.fit(budget=900, pins=[log.ids[4]]).moves == made.moves + 1
