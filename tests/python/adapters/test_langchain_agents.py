@@ -75,9 +75,14 @@ def memory():
         yield made
 
 
-def agent_of(provider, *middleware, saver=True):
+def agent_of(provider, *middleware, saver=True, blocks=None):
     model = ChatAnthropic(
-        model=MODEL, base_url=provider.url.rstrip("/"), api_key="k", max_tokens=1_000, max_retries=0
+        model=MODEL,
+        base_url=provider.url.rstrip("/"),
+        api_key="k",
+        max_tokens=1_000,
+        max_retries=0,
+        output_version=blocks,
     )
     return create_agent(
         model,
@@ -111,11 +116,12 @@ REQUESTS = 28 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 8
 """Requests of the user: 11 messages each; 28 are 308 messages, which take half a minute."""
 
 
-def test_an_agent_keeps_its_thinking(provider, memory):
+@pytest.mark.parametrize("blocks", ["v0", "v1"])
+def test_an_agent_keeps_its_thinking(provider, memory, blocks):
     middleware = WarmsetMiddleware(memory, budget=4_000)
     windows, make = [], middleware.windows.make
     middleware.windows.make = lambda *given: windows.append(make(*given)) or windows[-1]
-    agent = agent_of(provider, middleware)
+    agent = agent_of(provider, middleware, blocks=blocks)
     for number in range(REQUESTS):
         state = agent.invoke(asked(number), on("t"))["messages"]
     conversation = memory.conversation("t")

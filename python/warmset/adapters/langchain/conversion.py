@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from warmset._extras import extra
 from warmset.adapters._windows import is_thinking, places
+from warmset.adapters.langchain import standard_blocks
+from warmset.adapters.langchain.standard_blocks import as_claude_has_it
 from warmset.errors import InvalidMessageError
 
 with extra("langchain"):
@@ -35,7 +37,14 @@ Spoken: TypeAlias = Literal["openai", "anthropic"]
 _TEXTS: Final = ("text", "input_text", "output_text")
 _NAMED: Final = ("file", "audio", "video", "input_audio", "media", "text-plain")
 """Blocks in whose place a dict names what they are; a message that is shown has them."""
-_UNSAID: Final = ("reasoning", "tool_call", "invalid_tool_call", "non_standard")
+_UNSAID: Final = (
+    "reasoning",
+    "tool_call",
+    "invalid_tool_call",
+    "server_tool_call",
+    "server_tool_result",
+    "non_standard",
+)
 """Blocks that are LangChain's own, or another provider's."""
 
 
@@ -67,6 +76,7 @@ def _openai(message: BaseMessage, place: int) -> Message:
         calls += [
             _call(call["id"], call["name"] or "", call["args"] or "")
             for call in message.invalid_tool_calls
+            if call["id"]  # nobody could answer another one
         ]
         return {**made, "tool_calls": calls} if calls else made
     if isinstance(message, ToolMessage):
@@ -75,7 +85,11 @@ def _openai(message: BaseMessage, place: int) -> Message:
 
 
 def _anthropic(message: BaseMessage, place: int) -> Message:
-    content = _content(message.content, "anthropic")
+    given: Any = message.content
+    if isinstance(given, list) and standard_blocks.is_of_claude(message.response_metadata):
+        found = (as_claude_has_it(one) if isinstance(one, dict) else one for one in given)
+        given = [one for one in found if one is not None]
+    content = _content(given, "anthropic")
     if isinstance(message, HumanMessage):
         return {"role": "user", "content": content}
     if isinstance(message, ToolMessage):
@@ -185,7 +199,11 @@ def restored(
 
 def _bare(message: BaseMessage) -> BaseMessage:
     """Return a copy of a message without its thinking."""
-    kept = [block for block in message.content if not is_thinking(block)]
+    kept = [
+        block
+        for block in message.content
+        if not (is_thinking(block) or standard_blocks.is_thinking(block))
+    ]
     return message.model_copy(update={"content": kept})
 
 
