@@ -531,6 +531,10 @@ class Memory:
         """
         return self._handle.live()
 
+    def __warmset_compaction__(self) -> window.CompactionPolicy | None:
+        """Return what prepares the summaries of its windows, for adapters; None for none."""
+        return self._windows.compaction
+
     def __warmset_redactor__(self) -> Redactor:
         """Return what every text passes through before it is stored, for what imports texts."""
         return self._handle.redactor

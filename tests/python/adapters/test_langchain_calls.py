@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import anthropic
 import pytest
 from cancelling import ends_before
 
@@ -27,6 +28,7 @@ from warmset.adapters.langchain import WarmsetCompactionMiddleware, WarmsetMiddl
 from warmset.adapters.langchain.windows import Call, thread_of
 from warmset.errors import InvalidInputError
 from warmset.options import MODES
+from warmset.summarize import AnthropicCompaction
 
 
 @pytest.fixture
@@ -58,6 +60,21 @@ def spy(*replies, provider="openai"):
 
 def request(text, model=None):
     return ModelRequest(model=model or spy("never"), messages=[HumanMessage(text, id=text)])
+
+
+def test_a_providers_own_compaction_is_refused():
+    provider = PreparedCompaction(
+        summarizer=AnthropicCompaction(client=anthropic.Anthropic(api_key="k"))
+    )
+    own = PreparedCompaction(summarizer=lambda _messages, **_given: "Short.")
+    with Memory.open(None, embedder="lexical", compaction=provider) as memory:
+        with pytest.raises(InvalidInputError, match="cannot carry"):
+            WarmsetMiddleware(memory, budget=900)
+        WarmsetMiddleware(memory, budget=900, compaction=own)
+    with Memory.open(None, embedder="lexical", compaction=own) as memory:
+        WarmsetMiddleware(memory, budget=900)
+        with pytest.raises(InvalidInputError, match="cannot carry"):
+            WarmsetMiddleware(memory, budget=900, compaction=provider)
 
 
 def test_a_call_that_is_cancelled_ends_when_its_reply_is_stored(memory):

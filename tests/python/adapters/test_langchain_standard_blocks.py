@@ -105,10 +105,11 @@ def test_the_blocks_of_another_provider_are_not_read_as_claudes(metadata):
 
 
 def test_thinking_that_a_window_leaves_out_leaves_a_copy():
-    message = said(THOUGHT, HIDDEN, TEXT, CALL, tool_calls=[CALL], id="1")
+    upload = {"type": "non_standard", "value": {"type": "container_upload", "file_id": "f"}}
+    message = said(THOUGHT, HIDDEN, upload, TEXT, CALL, tool_calls=[CALL], id="1")
     sent = dicts([message], "anthropic")
     [bare] = restored([{**sent[0], "content": sent[0]["content"][2:]}], [message], sent)
-    assert bare.content == [TEXT, CALL]
+    assert bare.content == [upload, TEXT, CALL]
     assert (bare.id, bare.tool_calls) == ("1", message.tool_calls)
     [same] = restored(sent, [message], sent)
     assert same is message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import anthropic
 import pytest
 from cancelling import ends_before
 
@@ -27,6 +28,7 @@ from warmset import Memory, PreparedCompaction
 from warmset.adapters.pydantic_ai import CompactionEndEvent, CompactionStartEvent, WarmsetHistory
 from warmset.adapters.pydantic_ai.capability import _instructions
 from warmset.options import MODES
+from warmset.summarize import AnthropicCompaction
 
 
 @pytest.fixture
@@ -90,6 +92,13 @@ async def test_of_a_short_list_nothing_is_told(memory, mode):
         run = await agent.run(f"{at}?", message_history=history, conversation_id="t")
         history = run.all_messages()
     assert events == []
+
+
+def test_a_providers_own_compaction_is_refused(memory):
+    writer = AnthropicCompaction(client=anthropic.Anthropic(api_key="k"))
+    options = {"compaction": PreparedCompaction(summarizer=writer)}
+    with pytest.raises(UserError, match="cannot carry"):
+        WarmsetHistory(memory, budget=900, options=options)
 
 
 async def test_a_request_that_is_cancelled_ends_when_its_reply_is_stored(memory):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from warmset._extras import extra
-from warmset.adapters._windows import parted
+from warmset.adapters._windows import parted, refuse_provider_compaction
 from warmset.adapters.langchain.conversion import dicts, restored
 from warmset.errors import BudgetTooSmall, InvalidInputError
 
@@ -87,6 +87,7 @@ class Windows:
         for name in ("system", "tools", "model", "dialect"):
             if name in options:
                 raise InvalidInputError(f"{name}: each call of the agent has its own")
+        refuse_provider_compaction(memory, options)
         self.memory = memory
         self.budget = budget
         self.mode: Mode = mode

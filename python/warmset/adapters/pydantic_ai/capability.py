@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from warmset._extras import extra
 from warmset._support.aio import in_thread, in_thread_to_the_end
-from warmset.adapters._windows import parted
+from warmset.adapters._windows import parted, refuse_provider_compaction
 from warmset.adapters.pydantic_ai.conversion import pieces, restored
 from warmset.adapters.pydantic_ai.events import CompactionEndEvent, CompactionStartEvent
 from warmset.errors import BudgetTooSmall, InvalidInputError
@@ -68,6 +68,10 @@ class WarmsetHistory(AbstractCapability[Any]):
             raise UserError(f"history: expected 'keep' or 'replace', found {self.history!r:.80}")
         if given := [name for name in _OWN if name in self.options]:
             raise UserError(f"{given[0]}: each request has its own")
+        try:
+            refuse_provider_compaction(self.memory, self.options)
+        except InvalidInputError as error:
+            raise UserError(str(error)) from None
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
