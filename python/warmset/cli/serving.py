@@ -91,7 +91,7 @@ def serve(
     """
     if tenant == "":
         raise InvalidInputError("tenant: expected a name")
-    token = None if token_file is None else token_file.read_text("utf-8").strip()
+    token = None if token_file is None else _text_of("token_file", token_file)
     if token == "":
         raise InvalidInputError("token_file: it is empty; put a long random text into it")
     if not 1 <= workers <= MOST:
@@ -154,14 +154,27 @@ def alias(
     if not memory.is_dir():
         raise NotAStore(f"{memory}: there is no store; name the directory of one")
     tenants = tenants_of(memory)
-    new = new_key_file.read_text("utf-8").strip()
+    new = _text_of("new_key_file", new_key_file)
     if old_key_file is None:
         made = tenants.unalias(new)
     else:
-        made = tenants.alias(new, old_key_file.read_text("utf-8").strip())
+        made = tenants.alias(new, _text_of("old_key_file", old_key_file))
     if as_json:
         print(json.dumps({"aliases": [[one.new, one.old] for one in made]}))
         return 0
     for one in made:
         print(f"{one.new} -> {one.old}")
     return 0
+
+
+def _text_of(name: str, path: Path) -> str:
+    """Return what a file says, without the white space around it.
+
+    Raises:
+        InvalidInputError: It is no text.
+        OSError: It cannot be read.
+    """
+    try:
+        return path.read_text("utf-8").strip()
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{name}: {path} is no text in UTF-8") from None

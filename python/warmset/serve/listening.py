@@ -12,6 +12,8 @@ from warmset.errors import InvalidInputError
 GRACE: Final = 30
 """Seconds that open answers have to finish once the process is told to end."""
 
+LARGEST_PORT: Final = 65_535
+
 _BACKLOG: Final = 2_048
 
 
@@ -23,11 +25,18 @@ class Listening:
         host: The address.
         port: The port; 0 for any that is free.
         grace: Seconds that open answers have to finish once the process is told to end.
+
+    Raises:
+        InvalidInputError: There is no such port.
     """
 
     host: str
     port: int
     grace: int = GRACE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= LARGEST_PORT:
+            raise InvalidInputError(f"port: expected 0 to {LARGEST_PORT}, found {self.port}")
 
     def bound(self) -> socket.socket:
         """Return a socket there.

@@ -16,6 +16,7 @@ import pytest
 
 from warmset import Memory
 from warmset.cli import app
+from warmset.serve.mcp.stdio import whole_text
 
 MAIN = "from warmset.cli import main; main()"
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
@@ -99,6 +100,37 @@ def test_nothing_but_the_protocol_is_on_standard_output_and_a_bad_line_costs_its
         assert word in err.decode()
     with Memory.open(store, embedder="lexical") as memory:
         assert memory.memories()[0].text == "The pool is 12."
+
+
+@POSIX
+def test_a_text_that_was_cut_within_a_character_is_stored(store):
+    line = json.dumps(call(1, "memory_remember", text="The pool is 12 \ud83d")).encode() + b"\n"
+    with start("--memory", store, "--embedder", "lexical") as process:
+        send(process, BEGIN, BEGUN, line)
+        made = answer(process, 1)["result"]
+        process.communicate(timeout=60)
+    assert made["structuredContent"]["stored"] == "stored"
+    with Memory.open(store, embedder="lexical") as memory:
+        assert memory.memories()[0].text == "The pool is 12 \ufffd"
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [
+        (r'"\ud83d\ude00"', r'"\ud83d\ude00"'),
+        (r'"\uD83D\uDE00 \uD83D"', r'"\uD83D\uDE00 \ufffd"'),
+        (r'"\ud83d\u0041"', r'"\ufffd\u0041"'),
+        (r'"\ud83d\ud83d\ude00"', r'"\ufffd\ud83d\ude00"'),
+        (r'"\ude00\ud83d"', r'"\ufffd\ufffd"'),
+        (r'"\\ud83d"', r'"\\ud83d"'),
+        (r'"\\\ud83d"', r'"\\\ufffd"'),
+        (r'"\n\u00e9 ud83d"', r'"\n\u00e9 ud83d"'),
+        (r'"\ud83', r'"\ud83'),
+        ("\\", "\\"),
+    ],
+)
+def test_half_a_character_is_replaced_and_nothing_else(line, whole):
+    assert whole_text(line) == whole
 
 
 @POSIX

@@ -122,6 +122,50 @@ def test_a_restart_knows_the_conversation_again(httpserver, tmp_path):
     assert (before["name"], after["name"]) == (None, name)
 
 
+CLOSING = """
+import sys
+from warmset.serve.proxy.memories import Memories
+close = Memories.close
+def told(self):
+    close(self)
+    print("closed", file=sys.stderr, flush=True)
+Memories.close = told
+from warmset.cli.entry import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_its_store_is_closed_before_it_ends(tmp_path, number):
+    with serving(tmp_path / "s", program=("-c", CLOSING)) as (url, process):
+        assert httpx2.get(f"{url}/_warmset/health").is_success
+        process.send_signal(number)
+        _out, errors = process.communicate(timeout=20)
+    assert errors == "closed\n"
+
+
+FAILING = """
+from warmset.serve.proxy.exchange import Exchanges
+def failed(*given, **options):
+    raise OSError("no room")
+Exchanges._prepared = failed
+from warmset.cli.entry import main
+main()
+"""
+
+
+def test_warnings_are_on_standard_error(httpserver, tmp_path):
+    loop = Chat(httpserver)
+    upstream = ("--upstream", loop.server.url.rstrip("/"))
+    with serving(tmp_path / "s", *upstream, program=("-c", FAILING)) as (url, process):
+        run_loop(loop, url, 1)
+        process.terminate()
+        _out, errors = process.communicate(timeout=20)
+    told = errors.splitlines()
+    assert "WARNING warmset.serve bypassed surface='chat' reason='error' error='OSError'" in told[0]
+    assert all(" WARNING warmset." in line for line in told)
+
+
 def failed(capsys, *tokens):
     """Run the command, which fails; return what it says."""
     assert run(["serve", *map(str, tokens)]) == 1
@@ -136,6 +180,12 @@ def test_what_is_not_safe_is_refused(capsys, tmp_path):
     empty.write_text(" \n")
     said = failed(capsys, "--memory", store, "--token-file", empty)
     assert "empty" in said
+    empty.write_bytes(b"\xff\xfe")
+    said = failed(capsys, "--memory", store, "--token-file", empty)
+    assert said == f"error: token_file: {empty} is no text in UTF-8\n"
+    for port in (65_536, -1):
+        said = failed(capsys, "--memory", store, "--port", port)
+        assert said == f"error: port: expected 0 to 65535, found {port}\n"
     said = failed(capsys, "--memory", store, "--upstream", "http://10.0.0.1:80")
     assert "upstream" in said
     assert not store.exists()

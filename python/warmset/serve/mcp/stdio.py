@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import signal
 import threading
 from concurrent.futures import CancelledError
@@ -31,7 +32,24 @@ if TYPE_CHECKING:
 _WAITING: Final = 64
 """Lines that may wait to be handled."""
 
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape of JSON: a pair of halves, one half alone, or another one."""
+
+_REPLACED: Final = "\\ufffd"
+
 _log = logging.getLogger(__name__)
+
+
+def whole_text(line: str) -> str:
+    """Return a line of JSON with U+FFFD for each half of a character that lacks the other one.
+
+    JavaScript writes such halves where it cut a text, and the SDK takes no line with one.
+    """
+    return _ESCAPE.sub(lambda found: _REPLACED if found["half"] else found[0], line)
 
 
 class _Reading:
@@ -58,7 +76,7 @@ class _Reading:
                 if isinstance(line, TooLong):
                     why = "a line of %d bytes was skipped; at most %d are read"
                     _log.warning(why, line.size, self._longest)
-                elif not _handed_on(send, line.decode("utf-8", "replace"), loop):
+                elif not _handed_on(send, whole_text(line.decode("utf-8", "replace")), loop):
                     return
         except Exception as error:  # noqa: BLE001 - a stream that breaks is one that ends
             _log.warning("standard input ended: %s", error)

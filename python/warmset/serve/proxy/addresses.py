@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from warmset.errors import InvalidInputError
+from warmset.serve.listening import LARGEST_PORT
 from warmset.serve.proxy.paths import fault_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS: Final = {"http": 80, "https": 443}
 """The port of each scheme where a URL has none."""
 
-LARGEST_PORT: Final = 65_535
 
 SHORTEST_TOKEN: Final = 16
 """The fewest characters of a shared token that stands between the proxy and a network."""

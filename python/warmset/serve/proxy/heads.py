@@ -10,7 +10,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
-from warmset.serve.proxy.addresses import LARGEST_PORT, PORTS
+from warmset.serve.listening import LARGEST_PORT
+from warmset.serve.proxy.addresses import PORTS
 from warmset.serve.proxy.paths import fault_of, raw_of
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def too_large(most: int) -> Refusal:
     return Refusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "warmset_body",
-        f"the body has more than {most} bytes; send less, or start the proxy with a higher limit",
+        f"the body has more than {most} bytes; send less, or send it to the provider itself",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from warmset.serve.proxy.watch import Watcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from warmset.serve.proxy.gathered import Gathered
     from warmset.serve.proxy.guard import GuardOptions
@@ -77,10 +79,35 @@ class Serving:
             memories.close()
 
 
-def silence() -> None:
-    """Keep the HTTP client from logging URLs, where Google's clients may send their keys."""
+def set_up_logging() -> None:
+    """Show warnings on standard error, and none of the HTTP client's URLs.
+
+    Google's clients may send their keys in them.
+    """
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    ours = logging.getLogger("warmset")
+    if all(isinstance(one, logging.NullHandler) for one in ours.handlers):
+        shown = logging.StreamHandler()
+        shown.setLevel(logging.WARNING)
+        shown.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+        ours.addHandler(shown)
+
+
+def closing(app: ASGIApp, close: Callable[[], None]) -> ASGIApp:
+    """Return an application that closes what it needs when its server ends.
+
+    Nothing comes after that: a server ends the process by the very signal that told it to end.
+    """
+
+    async def closes(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        finally:
+            if scope["type"] == "lifespan":
+                close()
+
+    return closes
 
 
 def run(serving: Serving, listening: Listening, *, ready: Callable[[str], None]) -> None:
@@ -94,7 +121,8 @@ def run(serving: Serving, listening: Listening, *, ready: Callable[[str], None])
     Raises:
         WarmsetError: The store cannot be opened, or nobody can listen there.
     """
-    silence()
-    with listening.bound() as bound, serving.opened() as app:
+    set_up_logging()
+    with listening.bound() as bound, ExitStack() as store:
+        app = closing(store.enter_context(serving.opened()), store.close)
         ready(address_of(bound))
         uvicorn.Server(uvicorn.Config(app, **settings(listening))).run(sockets=[bound])

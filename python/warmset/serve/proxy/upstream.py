@@ -49,6 +49,8 @@ _MADE: Final = frozenset({"host", "content-length", "accept-encoding", "expect"}
 """Headers of a request that are made anew. Answers come without compression: they are the bytes
 that the client would have after decoding, and a copy of them can be read."""
 
+LARGEST_STATUS: Final = 599
+
 CONNECT: Final = 10.0
 """Seconds to connect to an upstream."""
 
@@ -193,6 +195,8 @@ class Upstream:
                 request.headers.pop(name, None)
         answer = await self._client.send(request, stream=True)
         try:
+            if answer.status_code > LARGEST_STATUS:  # which no answer of ours can have
+                raise httpx2.RemoteProtocolError(f"no status of HTTP: {answer.status_code}")
             yield answer
         finally:
             await answer.aclose()

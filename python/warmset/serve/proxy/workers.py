@@ -25,13 +25,13 @@ from uvicorn.supervisors import Multiprocess
 from warmset.serve.listening import address_of, settings
 from warmset.serve.proxy.gathered import Gathered
 from warmset.serve.proxy.memories import Memories
-from warmset.serve.proxy.server import silence, tenants_of
+from warmset.serve.proxy.server import closing, set_up_logging, tenants_of
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from warmset.serve.listening import Listening
     from warmset.serve.proxy.server import Serving
@@ -57,19 +57,11 @@ class _Worker:
 
     def __call__(self) -> ASGIApp:
         """Open the store, which is closed when the server has ended."""
-        silence()
+        set_up_logging()
         threading.Thread(target=_orphaned, daemon=True, name="warmset-starter").start()
         stack = ExitStack()
         app = stack.enter_context(self.serving.opened(Gathered(self.place)))
-
-        async def closing(scope: Scope, receive: Receive, send: Send) -> None:
-            try:
-                await app(scope, receive, send)
-            finally:
-                if scope["type"] == "lifespan":
-                    stack.close()
-
-        return closing
+        return closing(app, stack.close)
 
 
 def run_workers(

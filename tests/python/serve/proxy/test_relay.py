@@ -215,6 +215,16 @@ def test_an_upstream_that_is_not_there_is_told(proxied):
             assert proxy.said() == LIST
 
 
+@pytest.mark.parametrize(("status", "passed"), [(599, True), (600, False), (999, False)])
+def test_a_status_that_is_none_is_an_upstream_that_fails(proxied, httpserver, status, passed):
+    httpserver.expect_request("/v1/chat/completions").respond_with_data("no", status=status)
+    with proxied(httpserver.url_for("")) as proxy:
+        got = chat(proxy.url)
+        assert got.status_code == (status if passed else 502)
+        assert (got.headers["x-warmset"] == "upstream; reason=unreachable") != passed
+        assert proxy.said() == LIST
+
+
 def test_a_silent_upstream_is_told(proxied):
     with streaming([], silent=True) as upstream, proxied(upstream.url, timeout=0.3) as proxy:
         got = chat(proxy.url)
