@@ -316,7 +316,7 @@ class Preparation:
         low = int(call.budget * policy.trigger_ratio)
         count = 0
         if ready is None and choice.fits:
-            made = whole(engine, ledger.live(), call)
+            made = whole(engine, ledger.sendable(), call)
         elif ready is None:
             made, count = evicted(engine, ledger, call, low)
         else:

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         "restore",
         "describe",
         "live",
+        "sendable",
         "accounts",
         "branch",
         "together",
@@ -179,6 +180,20 @@ class Ledger:
     def live(self) -> Live:
         """Return the messages of the current path, in order, as they are now."""
         path = self.history.path
+        return Live(self.entries, path, len(path))
+
+    def sendable(self) -> Live:
+        """Return the messages of the current path that a provider takes together, in order.
+
+        Those are all, unless a call or a result was erased, or lost its other half otherwise: what
+        is left of such a unit stays in the store, and no provider takes it.
+        """
+        accounts = self.accounts()
+        lost = accounts.unsendable(0)
+        if not lost:
+            return self.live()
+        gone = {at for unit in lost for at in accounts.members(unit)}
+        path = [id_ for at, id_ in enumerate(self.history.path) if at not in gone]
         return Live(self.entries, path, len(path))
 
     def first_system(self) -> Entry | None:

@@ -77,7 +77,8 @@ class Accounts:
     def unsendable(self, number: int) -> list[int]:
         """Return the units from one on that no provider takes, ascending.
 
-        These are results without a call, and calls that were left without a result.
+        These are results without a call, calls that were left without a result, and reasoning that
+        nothing was made with, unless that may still come.
         """
         return self.roll.unsendable(number)
 

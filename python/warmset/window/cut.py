@@ -134,6 +134,7 @@ class _Cutter:
         self._pins = pins
         self._end = len(ledger.history.path)
         self._protected = self.accounts.protected(pins)
+        self._lost = self.accounts.unsendable(0)
         self.dialect: Dialect = ledger.dialect or "openai"
 
     def holds_others(self, before: Standing) -> bool:
@@ -164,7 +165,7 @@ class _Cutter:
         Raises:
             BudgetTooSmall: The messages that must stay do not fit.
         """
-        if self._beside + self.accounts.roll.since(0) <= ask.budget:
+        if self._tokens(0, (), brief=False) <= ask.budget:
             return self._made(0, (), brief=False)
         for brief in (False, True):
             if brief and self.brief is None:
@@ -193,6 +194,9 @@ class _Cutter:
 
     def _made(self, start: int, held: tuple[int, ...], brief: bool) -> _Made:  # noqa: FBT001
         places = self.accounts.roll.kept(list(held), start)
+        if self._lost:  # what no provider takes
+            gone = [at for unit in self._lost for at in self.accounts.members(unit)]
+            places = np.setdiff1d(places, np.array(gone, dtype=places.dtype))
         fillers = self._fillers(places)
         encoding = self._engine.encoding
         gaps = sum(_gap_cost(self.dialect, role, encoding) for role in fillers.values())
@@ -201,8 +205,10 @@ class _Cutter:
 
     def _tokens(self, start: int, held: Iterable[int], brief: bool) -> int:  # noqa: FBT001
         """Return the tokens of a cut, without filler messages."""
-        spoken = self.accounts.roll.since(start) + sum(map(self.accounts.cost, held))
-        return self._beside + spoken - (self._saved if brief else 0)
+        cost, kept = self.accounts.cost, {*held}
+        spoken = self.accounts.roll.since(start) + sum(map(cost, kept))
+        lost = sum(cost(unit) for unit in self._lost if unit >= start or unit in kept)
+        return self._beside + spoken - lost - (self._saved if brief else 0)
 
     def _fillers(self, places: NDArray[np.int64]) -> dict[int, GapRole]:
         if self.dialect not in ALTERNATING:

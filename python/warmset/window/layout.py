@@ -83,7 +83,9 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
     if appended and accounts.asked_at is None and accounts.newest is not None:
         newest = accounts.unit(accounts.newest)  # nobody asked: it is the subject of the call
         asked, recent = newest.members[0], max(recent - 1, 0)
-    now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
+    lost = set(accounts.unsendable(0))  # reasoning that nothing was made with, besides those
+    numbers = [] if asked is None else accounts.since(asked)
+    now = [accounts.unit(number) for number in numbers if number not in lost]
     current = [unit for unit in now if unit.kind not in {"orphan", "system"}]
     taken = {unit.members[0] for unit in now}
     fixed = [accounts.unit(number) for number in accounts.fixed]
@@ -98,7 +100,7 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         enough = len(latest) >= recent if since is None else live[unit.members[0]].id < since
         if enough:
             break
-        if unit.members[0] not in taken and is_sent(unit):
+        if unit.members[0] not in taken and is_sent(unit) and number not in lost:
             latest.append(unit)
     latest.reverse()
     leading = next((at for at, one in enumerate(live) if not one.facts.is_system), len(live))

@@ -177,7 +177,7 @@ class Windows:
             call = pins.beside
             tokens_in, tokens = (cost_of_all(engine, ledger, one) for one in (given, call))
             live = untouched(ledger, ask, tokens, call)
-            entries = ledger.live()
+            entries = ledger.sendable()
         policy = None if ask.mode == "recency" else ask.options.compaction or self._compaction
         summaries = None if policy is None else self._prepare(engine, ledger, policy)
         one = OneWindow(

@@ -121,12 +121,12 @@ def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
 
 
 def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> Live | None:
-    """Return all entries if the list is sent unchanged, else None.
+    """Return all entries that a provider takes if the list is sent unchanged, else None.
 
     In mode "jit" that is a list of few messages and few tokens that is within the budget; in mode
     "full" it is every list.
     """
-    live = ledger.live()
+    live = ledger.sendable()
     if ask.mode == "jit" and tokens < SMALL_TOKENS and tokens <= call.budget:
         count = sum(not entry.facts.is_system for entry in live) + (call.request is not None)
         return live if count < SMALL_MESSAGES else None

@@ -270,32 +270,44 @@ def test_what_a_branch_changed_is_not_called_cached(memory):
     assert (after.moved, after.moves) == (False, 0)
 
 
-def test_late_results_of_an_open_exchange_stay(memory):
-    def calls(*ids):
-        made = [
-            {"id": x, "type": "function", "function": {"name": "f", "arguments": "{}"}} for x in ids
-        ]
-        return {"role": "assistant", "content": None, "tool_calls": made}
-
-    late = {"role": "tool", "tool_call_id": "a", "content": "r " * 20}
-    messages = [
-        {"role": "user", "content": "task " * 5},
-        calls("a", "b"),
-        {"role": "user", "content": "hurry"},
-        late,
-        *chat(8),
+def calls(*ids):
+    made = [
+        {"id": id_, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id_ in ids
     ]
-    for name, listed in (("one", messages), ("two", messages[:6])):
-        conversation = memory.conversation(name)
-        for message in listed:
-            conversation.append(message)
-        for budget in range(30, whole(listed) + 2, 7):
-            kept = refused(lambda: conversation.fit(budget=budget))  # noqa: B023
-            assert (kept if isinstance(kept, tuple) else kept.messages) == (
-                expected
-                if isinstance(expected := expected_cut(listed, budget), tuple)
-                else expected.messages
-            )
+    return {"role": "assistant", "content": None, "tool_calls": made}
+
+
+def result(id_):
+    return {"role": "tool", "tool_call_id": id_, "content": "r " * 20}
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        [calls("a", "b"), {"role": "user", "content": "hurry"}, result("a")],
+        [calls("a", "b"), result("b")],
+        [calls("a")],
+        [result("a")],
+    ],
+    ids=["late", "half answered", "not answered", "not called"],
+)
+def test_what_no_provider_takes_is_in_no_cut(memory, lost):
+    task = {"role": "user", "content": "task " * 5}
+    listed = [task, *chat(3), *lost, *chat(8)]
+    sendable = [one for one in listed if one["role"] != "tool" and "tool_calls" not in one]
+    conversation, cuts = memory.conversation("log"), 0
+    for message in listed:
+        conversation.append(message)
+    for budget in range(30, whole(listed) + 2, 7):
+        kept = refused(lambda: conversation.fit(budget=budget))  # noqa: B023
+        if isinstance(kept, tuple):
+            continue
+        cuts += 1
+        assert kept.tokens == whole(kept.messages) <= budget
+        assert validate(kept.messages, dialect="openai") == []
+        if whole(sendable) <= budget:
+            assert kept.messages == sendable
+    assert cuts > 10
 
 
 def test_cuts_that_show_the_same_are_told_from_others_without_reading_them(memory, monkeypatch):

@@ -234,8 +234,13 @@ proptest! {
         }
         for from in 0..=firsts.len() {
             let orphan = |unit: usize| kind(&facts, firsts[unit], stored) == Kind::Orphan;
-            let unsendable: Vec<usize> =
-                (from..firsts.len()).filter(|unit| is_left(*unit) || orphan(*unit)).collect();
+            let thinks = |at: &usize| facts[*at].bond == Bond::Reasoning;
+            let thought = |unit: usize| {
+                members(unit).iter().all(thinks) && units.newest() != Some(unit)
+            };
+            let unsendable: Vec<usize> = (from..firsts.len())
+                .filter(|unit| is_left(*unit) || orphan(*unit) || thought(*unit))
+                .collect();
             prop_assert_eq!(units.unsendable(from), unsendable);
             let boundary = (0..=from).rev().find(|end| {
                 let first = firsts.get(*end).copied().unwrap_or(facts.len());

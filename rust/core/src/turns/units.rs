@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bonds::Bonds;
 use super::exchange::Exchange;
-use super::fact::{Fact, Id, Role};
+use super::fact::{Bond, Fact, Id, Role};
 use super::groups::groups;
 use super::roll::Roll;
 use crate::error::Result;
@@ -60,6 +60,8 @@ pub struct Units {
     open: BTreeMap<usize, usize>,
     systems: Vec<usize>,
     fixed: BTreeSet<usize>,
+    /// Units that have reasoning alone, so far.
+    thoughts: BTreeSet<usize>,
     bonds: Bonds,
     exchange: Exchange,
     /// Whether anything was called.
@@ -218,15 +220,18 @@ impl Units {
         before && self.open.contains_key(&number)
     }
 
-    /// The units from one on that no provider takes, ascending: results without a call, and calls that
-    /// were left without a result.
+    /// The units from one on that no provider takes, ascending: results without a call, calls that were
+    /// left without a result, and reasoning that nothing was made with, unless that may still come.
     #[must_use]
     pub fn unsendable(&self, number: usize) -> Vec<usize> {
         let kinds = self.kinds.iter().enumerate().skip(number);
         let orphans = kinds.filter(|(_, kind)| **kind == Kind::Orphan);
         let left = self.open.range(number..).map(|(unit, _)| *unit);
         let left = left.filter(|unit| self.is_left(*unit));
-        let all: BTreeSet<usize> = left.chain(orphans.map(|(unit, _)| unit)).collect();
+        let thoughts = self.thoughts.range(number..).copied();
+        let thoughts = thoughts.filter(|unit| self.newest() != Some(*unit));
+        let orphans = orphans.map(|(unit, _)| unit);
+        let all: BTreeSet<usize> = left.chain(orphans).chain(thoughts).collect();
         all.into_iter().collect()
     }
 
@@ -298,6 +303,9 @@ impl Units {
         if fact.role == Role::System || fact.keep {
             self.fixed.insert(unit);
         }
+        if fact.bond != Bond::Reasoning {
+            self.thoughts.remove(&unit);
+        }
         self.exchange.pass(fact, unit, at);
         for call in &fact.results {
             let Some(units) = self.waiting.get_mut(call) else {
@@ -332,6 +340,9 @@ impl Units {
         }
         if stored {
             self.fixed.insert(unit);
+        }
+        if fact.bond == Bond::Reasoning {
+            self.thoughts.insert(unit);
         }
         unit
     }
