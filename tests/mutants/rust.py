@@ -8,6 +8,7 @@ tests in Rust and are left out.
 from __future__ import annotations
 
 import json
+import platform
 import random
 import re
 import shutil
@@ -74,6 +75,8 @@ class RustMutants:
         texts: dict[str, list[str]] = {}
         for one in json.loads(said):
             file, span, name = one["file"], one["span"], one["name"]
+            if not is_compiled(file):
+                continue
             if file not in texts:
                 texts[file] = tree.read(file).splitlines()
             line = span["start"]["line"]
@@ -167,6 +170,14 @@ def _lines(
     chance.shuffle(order)
     for place in order:
         yield chance.choice(sorted(places[place], key=lambda one: one.after))
+
+
+def is_compiled(file: str) -> bool:
+    """Whether this machine compiles a file; that of another processor's instructions it does not."""
+    name, arm = file.rpartition("/")[2], platform.machine().lower() in ("aarch64", "arm64")
+    if name.startswith("neon"):
+        return arm
+    return not (arm and name.startswith("x86"))
 
 
 def is_core(file: str) -> bool:

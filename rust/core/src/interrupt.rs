@@ -45,3 +45,35 @@ pub fn check() -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    thread_local! {
+        static ASKED: Cell<u32> = const { Cell::new(0) };
+        static STOPS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    fn question() -> bool {
+        ASKED.set(ASKED.get() + 1);
+        STOPS.get()
+    }
+
+    #[test]
+    fn a_long_call_is_asked_now_and_then_whether_it_should_stop() {
+        watch(question);
+        watch(|| true); // only the first one counts
+        assert!(check().is_ok());
+        assert_eq!(ASKED.get(), 1);
+        STOPS.set(true);
+        LAST.set(Some(Instant::now() + EVERY * 50)); // as if it had just been asked
+        assert!(check().is_ok());
+        assert_eq!(ASKED.get(), 1);
+        LAST.set(Instant::now().checked_sub(EVERY));
+        let asked = LAST.get();
+        assert!(matches!(check(), Err(Error::Interrupted)));
+        assert_eq!(ASKED.get(), 2);
+        assert!(LAST.get() > asked, "and it is noted when");
+    }
+}

@@ -18,7 +18,7 @@ from tests.mutants.mutant import Mutant, Result
 from tests.mutants.operators import mutants_of, operators
 from tests.mutants.removals import REMOVALS
 from tests.mutants.report import below, score
-from tests.mutants.rust import _outcomes, is_core, rust_sample
+from tests.mutants.rust import _outcomes, is_compiled, is_core, rust_sample
 from tests.mutants.tree import Tree, room_of
 
 if TYPE_CHECKING:
@@ -228,6 +228,19 @@ def test_scores() -> None:
     assert below(results("found", "lived"), 0.5) == []
     assert below(results("found", "lived"), 0.51) == ["compact"]
     assert below(results("stale"), 1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "tried"),
+    [("x86_64", "x86_codes"), ("AMD64", "x86_codes"), ("arm64", "neon"), ("aarch64", "neon")],
+)
+def test_instructions_of_another_processor_are_not_tried(
+    machine: str, tried: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    files = ["neon", "x86_codes", "codes"]
+    compiled = [name for name in files if is_compiled(f"rust/core/src/simd/{name}.rs")]
+    assert compiled == [tried, "codes"]
 
 
 def test_a_rust_sample_is_that_of_its_seed_and_takes_stages_in_turn() -> None:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warmset_core::cold::{Durability, Medium as _, Mode, Options, Ram, Scope, Store};
-use warmset_core::log::{Batch, Item, Key, Log, Outcome, Row};
+use warmset_core::log::{Batch, Columns, Item, Key, Log, Outcome, Row, Value};
 use warmset_core::{Error, Seq};
 
 use crate::faulty::{Elsewhere, Faulty};
@@ -422,4 +422,36 @@ fn who_only_reads_writes_no_file() {
     let told = Log::new(Arc::new(store)).compact(0);
     assert!(matches!(told, Err(Error::ReadOnly { .. })), "{told:?}");
     assert_eq!(drafts(&medium.ram), Vec::<String>::new());
+}
+
+#[test]
+fn patches_that_a_later_one_took_the_place_of_leave_the_files() {
+    let medium = Faulty::default();
+    let log = open(&medium);
+    put(&log, A, b"kept", &[]);
+    let mut newest = Seq(0);
+    for n in 0..30 {
+        let said = Value::Text(format!("what patch {n:02} says"));
+        let columns = Columns::new([("said".to_owned(), said)]).unwrap();
+        let patch = Row::Patch {
+            key: A,
+            version: None,
+            columns: &columns,
+            expires: None,
+        };
+        newest = written(&log.write(&Batch::new(&[patch])).unwrap());
+    }
+    assert!(holds(&medium.ram, b"what patch 03 says"));
+    log.compact(0).unwrap();
+    assert!(!holds(&medium.ram, b"what patch 03 says"));
+    assert!(holds(&medium.ram, b"what patch 29 says"));
+    for log in [&log, &other(&medium.ram)] {
+        let cell = log.get(A, 0).unwrap().unwrap();
+        assert_eq!(cell.payload, b"kept");
+        assert_eq!(
+            cell.columns.get("said"),
+            &Value::Text("what patch 29 says".to_owned())
+        );
+    }
+    assert!(newest > Seq(29));
 }
