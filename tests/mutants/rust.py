@@ -173,7 +173,7 @@ def _lines(
 
 
 def is_compiled(file: str) -> bool:
-    """Whether this machine compiles a file; that of another processor's instructions it does not."""
+    """Whether this machine compiles a file; not those of the instructions of other processors."""
     name, arm = file.rpartition("/")[2], platform.machine().lower() in ("aarch64", "arm64")
     if name.startswith("neon"):
         return arm
