@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, Never, overload
 
 from warmset import (
     ingest,
@@ -15,7 +15,7 @@ from warmset import (
 )
 from warmset._support.aio import in_thread, twin
 from warmset._support.keywords import refuse_unknown, spelled_out
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, NotPortable
 from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.summarize.checks import checked_wish
 from warmset.tokens.budget import Budget, input_tokens
@@ -63,6 +63,16 @@ class Conversation:
         self._handle = handle
         self._searcher = searcher
         self._windows = windows
+
+    def __reduce__(self) -> Never:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            NotPortable: Always.
+        """
+        raise NotPortable(
+            "a Conversation is not copied or pickled; pass its name, and ask the Memory for it"
+        )
 
     def __repr__(self) -> str:
         state = "closed" if self._handle.closed else f"{len(self)} messages"

@@ -15,14 +15,14 @@ import os
 from dataclasses import asdict, fields
 from functools import cached_property, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from warmset import embed, engine, items as kept, prepare, retrieve, window
 from warmset._support.aio import in_thread, twin
 from warmset._support.ending import INTERRUPTED
 from warmset._support.keywords import refuse_unknown, spelled_out
 from warmset.conversation import Conversation
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, NotPortable
 from warmset.memory_options import MemoryOptions, OpenKeywords
 from warmset.options import (
     CLOSE_WAIT,
@@ -514,6 +514,16 @@ class Memory:
 
     async def __aexit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
         await self.aclose(timeout=_patience(kind))
+
+    def __reduce__(self) -> Never:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            NotPortable: Always.
+        """
+        raise NotPortable(
+            "a Memory is not copied or pickled; pass its path, and open it where it is needed"
+        )
 
     def __repr__(self) -> str:
         return f"Memory({self._handle!r})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,15 +78,15 @@ class CutResult:
     cached: int
     rewritten: int
     tokens_dropped: int
-    _engine: Engine | None
-    _path: list[int]
-    _length: int
-    _places: NDArray[np.int64]
-    _fillers: dict[int, GapRole]
-    _brief: tuple[int, Message] | None
-    _ledger: Ledger | None
-    _ask: CutAsk
-    _variants: Mapping[int, Variant]
+    _engine: Engine | None = field(repr=False)
+    _path: list[int] = field(repr=False)
+    _length: int = field(repr=False)
+    _places: NDArray[np.int64] = field(repr=False)
+    _fillers: dict[int, GapRole] = field(repr=False)
+    _brief: tuple[int, Message] | None = field(repr=False)
+    _ledger: Ledger | None = field(repr=False)
+    _ask: CutAsk = field(repr=False)
+    _variants: Mapping[int, Variant] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.messages)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from datetime import UTC, datetime
 
@@ -10,7 +12,7 @@ from preparing import opened, talk
 
 from warmset import Memory, memory as module
 from warmset.conversation import PAGE
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, NotPortable
 
 
 def said(text, role="user"):
@@ -150,3 +152,21 @@ def test_a_policy_that_is_given_writes_in_place_of_that_of_the_memory(made, hand
         chat.compact_now(wait=False, compaction=other)
         hand.run()
         assert (len(usual.summarizer.asked), len(other.summarizer.asked)) == (0, 1)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_neither_a_memory_nor_a_conversation_is_copied(copied):
+    with Memory.open(None, embedder="lexical") as memory:
+        for one in (memory, memory.conversation("log")):
+            with pytest.raises(NotPortable, match="is not copied or pickled; pass its"):
+                copied(one)
+
+
+def test_what_a_cut_looks_like_has_no_content():
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": f"secret {at} " * 20} for at in range(30)])
+        shown = repr(log.fit(budget=500, system="also secret"))
+    assert shown.startswith("CutResult(tokens=")
+    assert "secret" not in shown
+    assert len(shown) < 300
