@@ -246,6 +246,19 @@ def test_what_is_made_in_the_background_goes_through(agent, path):
     assert [len(one) for one in agent.stored()] == [2]
 
 
+@line("`item_reference` of Responses")
+def test_a_reference_to_an_item_goes_through_and_stands_for_nothing(agent):
+    body = request(RESPONSES, 0)
+    for at in range(3):
+        sent, got = agent.send(RESPONSES, body)
+        assert got == sent
+        body["input"].append({"type": "item_reference", "id": "msg_1"})
+        body["input"].append(user(RESPONSES, f"more {at}"))
+    stored = max(agent.stored(), key=len)
+    assert [one["type"] for one in stored if "role" not in one] == ["item_reference"] * 2
+    assert "Forty" not in json.dumps(stored[:-1]), "and the newest reply is behind the list"
+
+
 @line("`store`")
 @pytest.mark.parametrize(("path", "value"), [(CHAT, True), (RESPONSES, False), (RESPONSES, True)])
 def test_whether_the_provider_stores_goes_through(agent, path, value):
