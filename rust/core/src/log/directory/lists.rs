@@ -167,7 +167,8 @@ impl List {
 
     /// Whether what a move of the head cut off is all gone: then the entries alone tell where the path led.
     pub(in crate::log) fn needs_move(&self, at: Seq) -> bool {
-        let to = self.moves.get(&at);
+        // A record that anybody wrote may say that it moves the head to what comes after it.
+        let to = self.moves.get(&at).filter(|to| **to < at);
         self.moved == at || to.is_some_and(|to| self.nodes.range(after(*to)..at).next().is_some())
     }
 
